@@ -26,7 +26,7 @@ def mine(platform: ThePlatform, actor: CurrentActor) -> tuple[OwnTeam, ...]:
 @router.post("/challenges/{challenge}/teams", status_code=201, dependencies=[JOIN, limited(Limited.CHANGE)])
 def create(platform: ThePlatform, actor: CurrentActor, challenge: str, new: NewTeam) -> TeamPage:
     """Create a team that you own. If you upload without a team, one is created with your name."""
-    return team_views.team_page(platform, actor, teams.create_team(platform, actor, challenge, new))
+    return team_views.create_team(platform, actor, challenge, new)
 
 
 @router.get("/teams/{team_id}", dependencies=[requires(Action.READ_TEAM)])
@@ -99,5 +99,4 @@ def revoke(platform: ThePlatform, actor: CurrentActor, team_id: int, invitation_
 @router.post("/invitations/accept", dependencies=[JOIN, limited(Limited.CHANGE)])
 def accept(platform: ThePlatform, actor: CurrentActor, acceptance: Acceptance) -> TeamPage:
     """Join the team of an invitation. If you are the only member of another team of the challenge, you leave it."""
-    team_id = invitations.accept(platform, actor, acceptance.token)
-    return team_views.team_page(platform, actor, team_id)
+    return team_views.accept_invitation(platform, actor, acceptance.token)

@@ -51,7 +51,7 @@ def create(request: Request, platform: ThePlatform, actor: CurrentActor, form: T
     """Create a team."""
     with form.showing_errors():
         challenge = form.text("challenge")
-        return _to(teams.create_team(platform, actor, challenge, form.read(NewTeam)))
+        return _to(team_views.create_team(platform, actor, challenge, form.read(NewTeam)).id)
     return _mine(request, form)
 
 
@@ -176,6 +176,6 @@ def _invitation(request: Request, token: str, code: int = 200) -> Response:
 def accept(request: Request, platform: ThePlatform, actor: CurrentActor, token: str) -> Response:
     """Accept an invitation and join its team."""
     try:
-        return _to(invitations.accept(platform, actor, token))
+        return _to(team_views.accept_invitation(platform, actor, token).id)
     except RefusedError:
         return _invitation(request, token, 409)

@@ -17,7 +17,7 @@ from app.core.errors import NotFoundError
 from app.models import Approval, Challenge, Method, Result, ResultState, Team
 from app.people import invitations, teams
 from app.people.invitations import TeamInvitation
-from app.people.teams import MemberView, OwnTeam, Reason, is_shown, scoring_refusals
+from app.people.teams import MemberView, NewTeam, OwnTeam, Reason, is_shown, scoring_refusals
 from app.platform import Platform
 from app.results import standings
 from app.results.standings import Matrix
@@ -157,16 +157,35 @@ def team_page(
     does not exist or is not visible to the reader.
     """
     with platform.snapshot() as session:
-        found = visible_team(session, actor, team_id)
-        if found is None:
-            raise NotFoundError(f"there is no team {team_id}, or it has no public results")
-        page = _page(session, actor, *found, after)
+        page = _page(session, actor, team_id, after)
+    return _with_results(platform, actor, page, before)
+
+
+def create_team(platform: Platform, actor: Actor, challenge: str, new: NewTeam) -> TeamPage:
+    """Create a team as `teams.create_team` does, and return it as it was then: its owner may leave it at once."""
+    with platform.transaction() as session:
+        page = _page(session, actor, teams.create_team(session, actor, challenge, new))
+    return _with_results(platform, actor, page)
+
+
+def accept_invitation(platform: Platform, actor: Actor, token: str) -> TeamPage:
+    """Join a team as `invitations.accept` does, and return it as it was then."""
+    with platform.transaction() as session:
+        page = _page(session, actor, invitations.accept(session, actor, token))
+    return _with_results(platform, actor, page)
+
+
+def _with_results(platform: Platform, actor: Actor, page: TeamPage, before: int | None = None) -> TeamPage:
     only_public = not (page.is_member or page.can_change or page.is_viewed)
-    listed = team_rows(platform, actor, (team_id,), only_public=only_public, before=before)
+    listed = team_rows(platform, actor, (page.id,), only_public=only_public, before=before)
     return replace(page, results=listed.rows, more_results=listed.next)
 
 
-def _page(session: Session, actor: Actor, team: Team, challenge: Challenge, after: int | None) -> TeamPage:
+def _page(session: Session, actor: Actor, team_id: int, after: int | None = None) -> TeamPage:
+    found = visible_team(session, actor, team_id)
+    if found is None:
+        raise NotFoundError(f"there is no team {team_id}, or it has no public results")
+    team, challenge = found
     mine = teams.member(session, team.id, actor.user_id)
     is_owner = mine is not None and mine.is_owner
     is_viewed = actor.views_challenge(challenge.id)

@@ -409,7 +409,8 @@ def start_upload(
             id=upload_id, file_id=file_id, user_id=actor.user_id, size=size, expected_sha256=sha256
         )
         session.add(row)
-    return get_upload(platform, actor, upload_id)
+        session.flush()
+        return DataUploadView(upload_id, file_id, code, size, 0, sha256, row.started_at)
 
 
 def get_upload(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> DataUploadView:

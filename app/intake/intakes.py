@@ -267,7 +267,8 @@ def start(platform: Platform, actor: Actor, code: str) -> IntakeView:
     with platform.transaction() as session:
         challenge = require_challenge(session, actor, code, lock=True)
         intake_id = add(session, actor, challenge.id)
-    return get_intake(platform, actor, intake_id)
+        [found] = _views(session, Intake.id == intake_id)
+        return found
 
 
 def add(session: Session, actor: Actor, challenge_id: int) -> uuid.UUID:

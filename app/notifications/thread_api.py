@@ -20,7 +20,7 @@ CHANGE, ORGANISE = limited(Limited.CHANGE), requires(Action.ORGANISE)
 @router.post("/challenges/{challenge}/threads", status_code=201, dependencies=[requires(Action.ASK), CHANGE])
 def ask(platform: ThePlatform, actor: CurrentActor, challenge: str, new: NewThread) -> ThreadView:
     """Ask the organisers of a challenge. Your team and they read the question; without a team in the challenge, only you and they."""
-    return threads.thread_page(platform, actor, threads.ask(platform, actor, challenge, new))
+    return threads.ask(platform, actor, challenge, new)
 
 
 @router.get("/threads", dependencies=[requires(Action.READ_OWN)])

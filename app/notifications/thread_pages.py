@@ -67,7 +67,7 @@ def ask(
         )
         return _ask(request, platform, actor, challenge, known, form, problems=problems, code=422)
     try:
-        thread = threads.ask(platform, actor, challenge, new)
+        thread = threads.ask(platform, actor, challenge, new).thread.id
     except RefusedError as error:
         return _ask(request, platform, actor, challenge, new.about, form, code=error.refusals[0].status)
     return RedirectResponse(f"/threads/{thread}", status_code=303)

@@ -276,6 +276,11 @@ def own_threads(platform: Platform, actor: Actor, before: int | None = None) -> 
 
 def thread_page(platform: Platform, actor: Actor, thread_id: int, before: int | None = None) -> ThreadView:
     """Return a thread with a page of its messages, by default the newest. Raises NotFoundError."""
+    with platform.snapshot() as session:
+        return _thread(session, actor, thread_id, before)
+
+
+def _thread(session: Session, actor: Actor, thread_id: int, before: int | None = None) -> ThreadView:
     is_ours = visible_threads(actor, Action.REPLY)
     statement = _rows().add_columns(is_ours).where(
         Thread.id == thread_id, visible_threads(actor, Action.READ_THREAD)
@@ -289,11 +294,10 @@ def thread_page(platform: Platform, actor: Actor, thread_id: int, before: int | 
         .order_by(ThreadMessage.id.desc())
         .limit(MESSAGES + 1)
     )
-    with platform.snapshot() as session:
-        row = session.execute(statement).one_or_none()
-        if row is None:
-            raise _not_found(thread_id)
-        found = [MessageView(*each) for each in session.execute(messages)]
+    row = session.execute(statement).one_or_none()
+    if row is None:
+        raise _not_found(thread_id)
+    found = [MessageView(*each) for each in session.execute(messages)]
     page = page_of(found, MESSAGES, number=lambda message: message.id)
     return ThreadView(
         _row(row[:-1]), page.rows[::-1], page.next, row[-1], actor.organises_challenge(row[0].challenge_id)
@@ -402,7 +406,7 @@ def _asking_refusals(place: Asking) -> Iterator[Refusal]:
         yield AskingOff("the organisers take no questions here")
 
 
-def ask(platform: Platform, actor: Actor, code: str, new: NewThread) -> int:
+def ask(platform: Platform, actor: Actor, code: str, new: NewThread) -> ThreadView:
     """Ask the organisers of a challenge and return the thread; the same question again at once is the same thread.
 
     Raises NotFoundError, RefusedError.
@@ -418,7 +422,7 @@ def ask(platform: Platform, actor: Actor, code: str, new: NewThread) -> int:
         facts = {"challenge_id": challenge.id, "team_id": team_id, "title": new.title, **columns}
         asked = _asked_just_now(session, actor.user_id, new.text, facts)
         if asked is not None:
-            return asked
+            return _thread(session, actor, asked)
         raise_if_refused(
             (
                 *_asking_refusals(asking.asking_of(session, challenge.id)),
@@ -429,7 +433,7 @@ def ask(platform: Platform, actor: Actor, code: str, new: NewThread) -> int:
         session.add(thread)
         session.flush()
         _add_message(session, thread, actor.user_id, new.text, is_answer=False)
-    return thread.id
+        return _thread(session, actor, thread.id)
 
 
 def _asked_just_now(session: Session, user_id: int, text: str, facts: dict[str, Any]) -> int | None:

@@ -211,24 +211,21 @@ def _refusals(session: Session, team: Team, present: Membership | None) -> list[
     return list(joining_refusals(team.id, standing, present, most if is_full else None))
 
 
-def accept(platform: Platform, actor: Actor, token: str) -> int:
+def accept(session: Session, actor: Actor, token: str) -> int:
     """Join the team that a link invites to, and return its id.
 
     Raises RefusedError.
     """
     assert actor.user_id is not None
-    with platform.transaction() as session:
-        lock_person(session, actor.user_id)
-        invitation, team = _locked(session, actor, hash_of_token(token))
-        raise_if_refused(
-            _refusals(session, team, teams.membership_in(session, actor.user_id, team.challenge_id))
-        )
-        invitation.uses_left -= 1
-        join(session, team, actor.user_id)
-        facts = {"challenge_id": team.challenge_id, "details": {"invitation": invitation.id}}
-        record(session, actor.user_id, "team.join", team.id, **facts)
-        _tell(session, team, actor, has_joined=True)
-        return team.id
+    lock_person(session, actor.user_id)
+    invitation, team = _locked(session, actor, hash_of_token(token))
+    raise_if_refused(_refusals(session, team, teams.membership_in(session, actor.user_id, team.challenge_id)))
+    invitation.uses_left -= 1
+    join(session, team, actor.user_id)
+    facts = {"challenge_id": team.challenge_id, "details": {"invitation": invitation.id}}
+    record(session, actor.user_id, "team.join", team.id, **facts)
+    _tell(session, team, actor, has_joined=True)
+    return team.id
 
 
 def _tell(session: Session, team: Team, actor: Actor, *, has_joined: bool) -> None:

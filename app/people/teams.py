@@ -555,33 +555,32 @@ def _add_member(session: Session, team_id: int, user_id: int, challenge_id: int,
     session.flush()
 
 
-def create_team(platform: Platform, actor: Actor, challenge: str, new: NewTeam) -> int:
+def create_team(session: Session, actor: Actor, challenge: str, new: NewTeam) -> int:
     """Create a team owned by the reader, with their unconfirmed uploads.
 
     They leave a team that they are alone in and that has submitted nothing, such as that of their first upload.
     Raises NotFoundError, RefusedError.
     """
     assert actor.user_id is not None
-    with platform.transaction() as session:
-        found = require_challenge(session, actor, challenge, Action.JOIN_TEAM)
-        lock_person(session, actor.user_id)
-        before = team_in(session, actor.user_id, found.id)
-        if before is not None:
-            lock_team(session, before)
-            present = membership_in(session, actor.user_id, found.id)
-            assert present is not None
-            raise_if_refused(founding_refusals(present, has_submitted=has_methods(session, before)))
-        team_id = add_team(session, found.id, new.name, new.affiliation)
-        if team_id is None:
-            raise RefusedError([NameTaken(NAME_TAKEN)])
-        if before is not None:
-            remove_member(session, before, actor.user_id)
-        _add_member(session, team_id, actor.user_id, found.id, is_owner=True)
-        if before is not None:
-            move_uploads(session, actor.user_id, found.id, team_id)
-            _close_if_empty(session, before)
-        after = {"name": new.name, "affiliation": new.affiliation}
-        record(session, actor.user_id, "team.create", team_id, challenge_id=found.id, after=after)
+    found = require_challenge(session, actor, challenge, Action.JOIN_TEAM)
+    lock_person(session, actor.user_id)
+    before = team_in(session, actor.user_id, found.id)
+    if before is not None:
+        lock_team(session, before)
+        present = membership_in(session, actor.user_id, found.id)
+        assert present is not None
+        raise_if_refused(founding_refusals(present, has_submitted=has_methods(session, before)))
+    team_id = add_team(session, found.id, new.name, new.affiliation)
+    if team_id is None:
+        raise RefusedError([NameTaken(NAME_TAKEN)])
+    if before is not None:
+        remove_member(session, before, actor.user_id)
+    _add_member(session, team_id, actor.user_id, found.id, is_owner=True)
+    if before is not None:
+        move_uploads(session, actor.user_id, found.id, team_id)
+        _close_if_empty(session, before)
+    after = {"name": new.name, "affiliation": new.affiliation}
+    record(session, actor.user_id, "team.create", team_id, challenge_id=found.id, after=after)
     return team_id
 
 

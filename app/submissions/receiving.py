@@ -34,6 +34,7 @@ from app.submissions.uploads import (
     UploadMetadata,
     UploadView,
     get_upload,
+    load_upload,
     mismatch,
     visible_uploads,
 )
@@ -100,7 +101,8 @@ def create_upload(
                 competitions=sorted(metadata.competitions) if metadata.competitions else None,
             )
         )
-    return get_upload(platform, actor, upload_id)
+        session.flush()
+        return load_upload(platform, session, actor, upload_id)
 
 
 def offset_of(platform: Platform, upload: UploadView) -> int:

@@ -312,10 +312,19 @@ def visible_uploads(actor: Actor, action: Action = Action.READ_UPLOAD) -> Column
 def get_upload(
     platform: Platform, actor: Actor, upload_id: uuid.UUID, action: Action = Action.READ_UPLOAD
 ) -> UploadView:
-    """Return an upload on which the reader may do this.
+    """Return an upload on which the reader may do this. Raises NotFoundError."""
+    with platform.transaction() as session:
+        return load_upload(platform, session, actor, upload_id, action)
 
-    Raises NotFoundError.
-    """
+
+def load_upload(
+    platform: Platform,
+    session: Session,
+    actor: Actor,
+    upload_id: uuid.UUID,
+    action: Action = Action.READ_UPLOAD,
+) -> UploadView:
+    """Do the same as `get_upload` in the transaction of the caller."""
     columns = (
         Upload.id, Challenge.code, Phase.image_set, Upload.filename, Upload.size, Upload.received, Upload.sha256,
         Upload.state, Upload.valid, Upload.report, Upload.started_at, Upload.checked_at,
@@ -329,12 +338,11 @@ def get_upload(
         .join(Challenge)
         .where(Upload.id == upload_id, visible_uploads(actor, action))
     )
-    with platform.transaction() as session:
-        row = session.execute(statement).one_or_none()
-        if row is None:
-            raise NotFoundError(f"your team has no upload {upload_id}")
-        found = UploadView(*row)
-        return replace(found, same_predictions=_same_predictions(session, found)) if found.valid else found
+    row = session.execute(statement).one_or_none()
+    if row is None:
+        raise NotFoundError(f"your team has no upload {upload_id}")
+    found = UploadView(*row)
+    return replace(found, same_predictions=_same_predictions(session, found)) if found.valid else found
 
 
 def _same_predictions(session: Session, upload: UploadView) -> tuple[SameResult, ...]:

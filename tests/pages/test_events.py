@@ -10,6 +10,7 @@ from sqlalchemy import delete, func, select, text, update
 from sqlalchemy.orm import Session
 
 import scoring
+from app.boards import team_views
 from app.challenges import news, terms
 from app.challenges.phase_rules import PhaseRules
 from app.challenges.terms import NewTerms
@@ -48,7 +49,7 @@ from app.notifications import dates, reading
 from app.operations import alarms
 from app.organising import approvals
 from app.organising.approvals import ApprovalRule, Suspension, TeamRefusal
-from app.people import invitations, teams
+from app.people import invitations
 from app.people.invitations import NewTeamLink
 from app.people.teams import NewTeam
 from app.platform import Platform
@@ -483,7 +484,7 @@ def make_team(people: Scene) -> None:
             people.platform, people.actor("organiser"), code(people), ApprovalRule(approves_teams=waits)
         )
         actor = people.actor("visitor" if waits else "admin")
-        teams.create_team(people.platform, actor, code(people), NewTeam(name=f"Team {waits}"))
+        team_views.create_team(people.platform, actor, code(people), NewTeam(name=f"Team {waits}"))
 
 
 def approve(people: Scene) -> None:
@@ -505,7 +506,7 @@ def suspend(people: Scene) -> None:
 
 def invite(people: Scene) -> None:
     link = invitations.invite(people.platform, people.actor("member"), people.rows.team_id, NewTeamLink())
-    invitations.accept(people.platform, people.actor("visitor"), link.token)
+    team_views.accept_invitation(people.platform, people.actor("visitor"), link.token)
 
 
 def set_terms(people: Scene) -> None:
