@@ -17,6 +17,7 @@ from app.intake.intakes import IntakeFileView, IntakeList, IntakeView
 from app.models import IntakeRole
 from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
 from app.web.error_responses import TUS_VERSION
+from app.web.route_marks import Body, takes
 from app.web.tus import (
     PIECE_TYPE,
     TUS,
@@ -116,6 +117,7 @@ def add_from_folder(
     status_code=201,
     dependencies=[ORGANISE, limited(Limited.UPLOAD)],
 )
+@takes(Body.DATA_SET_FILE)
 async def send(
     request: Request,
     platform: ThePlatform,
@@ -139,6 +141,7 @@ async def send(
     status_code=201,
     dependencies=[ORGANISE, TUS, limited(Limited.UPLOAD)],
 )
+@takes(Body.DATA_SET_FILE)
 async def create(
     request: Request,
     platform: ThePlatform,
@@ -188,6 +191,7 @@ def where(platform: ThePlatform, actor: CurrentActor, intake_file_id: uuid.UUID)
 
 
 @router.patch("/data-set-files/{intake_file_id}", status_code=204, dependencies=[ORGANISE, TUS])
+@takes(Body.DATA_SET_FILE)
 async def append(
     request: Request,
     platform: ThePlatform,

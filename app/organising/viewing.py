@@ -1,10 +1,12 @@
 """Viewing a challenge as a visitor or a new participant: for organisers, read-only, for half an hour."""
 
-import re
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
+from fastapi import Request
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict
 from sqlalchemy import delete, func, select
 from sqlalchemy.dialects.postgresql import insert
@@ -16,17 +18,16 @@ from app.core.errors import ForbiddenError
 from app.core.secret_hashes import hash_of_token
 from app.models import Method, Phase, Result, Run, Submission, Team, Viewing
 from app.platform import Platform
+from app.web.addresses import route_of
+from app.web.dependencies import action_of
+from app.web.route_marks import part_of_views
 
 LASTS: Final = timedelta(minutes=30)
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
-# what a viewer may send: the end of the view, and of the session
-LEAVES: Final = ("/organise/view-as/end", "/logout")
-OWN_LISTS: Final = ("/submissions", "/uploads")
-# pages whose second part is a challenge; nothing of them is stored about the reader
-OF_CHALLENGE: Final = re.compile(r"/(challenges|leaderboards|compare|pictures|select)/([^/]+)(/.*)?")
-# files are recorded as downloads of a person
-DOWNLOAD: Final = re.compile(r"/challenges/[^/]+/data/\d+")
-OF_OBJECT: Final = re.compile(r"/(submissions|teams|methods|results|runs)/([^/]+)(/status|/images)?")
+# what a new participant may do on pages that are about one challenge or an object of it
+OF_PARTICIPANTS: Final = frozenset(
+    {Action.READ_PUBLIC, Action.UPLOAD, Action.ASK, Action.READ_SUBMISSION, Action.READ_TEAM}
+)
 
 
 class NewView(BaseModel):
@@ -68,46 +69,48 @@ def _record(session: Session, actor: Actor, action: str, challenge_id: int, eyes
     audit.record(session, actor.user_id, action, subject, challenge_id=challenge_id, details=details)
 
 
-def check(platform: Platform, view: View, method: str, path: str) -> None:
+def check(platform: Platform, view: View, request: Request) -> None:
     """Raise ForbiddenError unless somebody with this view may send such a request: reading pages of its challenge."""
-    if path in LEAVES:
+    route, params = route_of(request)
+    is_part = part_of_views(route) if route else False
+    if is_part:
         return
-    if method not in SAFE:
+    if request.method not in SAFE:
         raise ForbiddenError(f"You see this as {view.eyes}; nothing can be changed until you end the view")
-    if not _is_allowed(platform, view, path):
+    if is_part is False or route is None or not _is_about(platform, view, route, params):
         raise ForbiddenError(
             f"You see {view.title} as {view.eyes}; this page is not part of it. End the view to go there"
         )
 
 
-def _is_allowed(platform: Platform, view: View, path: str) -> bool:
-    if path in OWN_LISTS or path.startswith("/site/"):
-        return True
-    if found := OF_CHALLENGE.fullmatch(path):
-        return unquote(found[2]) == view.code and not DOWNLOAD.fullmatch(path)
-    found = OF_OBJECT.fullmatch(path)
-    return found is not None and _challenge_of(platform, found[1], found[2]) == view.challenge_id
+def _is_about(platform: Platform, view: View, route: APIRoute, params: Mapping[str, str]) -> bool:
+    """Whether a page is for participants and about the challenge of the view, or an object of it."""
+    if route.path.startswith("/api/") or action_of(route.dependencies) not in OF_PARTICIPANTS:
+        return False
+    if "challenge" in params:
+        return params["challenge"] == view.code
+    found = [_challenge_of(platform, name, number) for name, number in params.items()]
+    return found == [view.challenge_id]
 
 
 _OF_RESULT = select(Phase.challenge_id).join(Result, Result.phase_id == Phase.id)
 CHALLENGE_OF: Final = {
-    "teams": (select(Team.challenge_id), Team.id),
-    "methods": (select(Method.challenge_id), Method.id),
-    "submissions": (
+    "team_id": (select(Team.challenge_id), Team.id),
+    "method_id": (select(Method.challenge_id), Method.id),
+    "submission_id": (
         select(Phase.challenge_id).join(Submission, Submission.phase_id == Phase.id),
         Submission.id,
     ),
-    "results": (_OF_RESULT, Result.id),
-    "runs": (_OF_RESULT.join(Run, Run.result_id == Result.id), Run.id),
+    "run_id": (_OF_RESULT.join(Run, Run.result_id == Result.id), Run.id),
 }
-"""By the first part of a page's address: what selects the challenge of its object, and the number of that object."""
+"""By the parameter in a page's address: what selects the challenge of its object, and the number of that object."""
 
 
-def _challenge_of(platform: Platform, kind: str, number: str) -> int | None:
+def _challenge_of(platform: Platform, name: str, number: str) -> int | None:
     """Return the challenge of an object that a page is about; None if there is no such object."""
-    if not (number.isascii() and number.isdecimal() and len(number) < 19):
+    if name not in CHALLENGE_OF or not (number.isascii() and number.isdecimal() and len(number) < 19):
         return None
-    statement, column = CHALLENGE_OF[kind]
+    statement, column = CHALLENGE_OF[name]
     with platform.reading() as session:
         return session.scalar(statement.where(column == int(number)))
 

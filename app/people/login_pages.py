@@ -25,6 +25,7 @@ from app.web.dependencies import (
     requires,
 )
 from app.web.forms import field_errors
+from app.web.route_marks import in_views
 
 router = APIRouter()
 
@@ -129,6 +130,7 @@ def _form_page(
 
 
 @router.post("/logout", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+@in_views(shown=True)
 def log_out(request: Request, platform: ThePlatform) -> Response:
     """End this session. The cookie stays, without access, to recognise whose forms are still open in other tabs."""
     people_sessions.log_out(platform, request.cookies.get(SESSION_COOKIE, ""))

@@ -24,6 +24,7 @@ from app.submissions.uploads import (
 )
 from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
 from app.web.error_responses import TUS_VERSION
+from app.web.route_marks import Body, takes
 from app.web.tus import (
     PIECE_TYPE,
     TUS,
@@ -85,6 +86,7 @@ def options(platform: ThePlatform) -> Response:
     status_code=201,
     dependencies=[UPLOAD, TUS, limited(Limited.UPLOAD)],
 )
+@takes(Body.ARCHIVE)
 async def create(
     request: Request,
     platform: ThePlatform,
@@ -113,6 +115,7 @@ def _state(upload: UploadView) -> dict[str, str]:
 
 
 @router.patch("/uploads/{upload_id}", status_code=204, dependencies=[CHANGE, TUS])
+@takes(Body.ARCHIVE)
 async def append(
     request: Request,
     platform: ThePlatform,
@@ -165,6 +168,7 @@ def remove(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> 
     status_code=201,
     dependencies=[UPLOAD, limited(Limited.UPLOAD)],
 )
+@takes(Body.ARCHIVE)
 async def send(
     request: Request,
     response: Response,

@@ -1,7 +1,7 @@
 """Addresses of pages of this site, derived from the path of a request."""
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import SplitResult, quote, urlsplit
 
 from fastapi import Request
@@ -109,6 +109,15 @@ def without_slash(request: Request) -> str | None:
     if path == request.url.path or all(route.matches(scope)[0] is Match.NONE for route in routes):
         return None
     return "/" + quote(path.lstrip("/")) + (f"?{request.url.query}" if request.url.query else "")
+
+
+def route_of(request: Request) -> tuple[APIRoute | None, Mapping[str, str]]:
+    """Return the route that will answer a request, and the parameters in its path; None if none does."""
+    for route in (route for router in request.app.state.routers for route in router.routes):
+        match, found = route.matches(request.scope)
+        if match is Match.FULL and isinstance(route, APIRoute):
+            return route, found["path_params"]
+    return None, {}
 
 
 def methods_at(request: Request) -> list[str]:

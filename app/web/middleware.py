@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-import re
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, MutableMapping, Sequence
@@ -39,7 +38,7 @@ from app.platform import Platform, rolls_back
 from app.web.addresses import parts_of
 from app.web.dependencies import SESSION_COOKIE, client_of_request, service_line
 from app.web.error_responses import TUS_VERSION, answer_error, answer_interrupted
-from app.web.transfers import LARGEST_PICTURE
+from app.web.route_marks import FORM_OVERHEAD, MAX_SMALL_BODY, Body, FileRoutes, largest_body
 
 MOST_WAITING = 25  # requests of one client or account that may wait for each one being handled
 
@@ -70,16 +69,7 @@ class ConcurrencyLimiter:
             yield
 
 
-MAX_SMALL_BODY = 1 << 20  # largest body that is not an archive, in bytes
 BODY_SECONDS = 60  # timeout for the next chunk of a body
-FORM_OVERHEAD = 1 << 16  # bytes that a form may add to its file
-# the addresses to which organisers send files of a data set, and those where people download them
-ORGANISED_DATA = re.compile(r"(/api/v1)?/organise/(challenges/[^/]+/data|data-uploads)(/|$)")
-DATA_FILE = re.compile(
-    r"/challenges/[^/]+/(data/\d+|[^/]+/images\.tar)|/api/v1/challenges/[^/]+/data/\d+/content"
-)
-COVER = re.compile(r"/organise/challenges/[^/]+/picture")  # to which they send the picture of a challenge
-DATA_SET_FILE = re.compile(r"/api/v1/organise/(data-sets/[^/]+/files|data-set-files)(/|$)")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 HEALTH_PATHS = ("/health", "/ready", "/metrics")
@@ -105,7 +95,7 @@ SECURITY_HEADERS = {
 }
 
 FindCaller = Callable[[str | None, str | None], Caller]  # by session cookie or token
-CheckView = Callable[[View, str, str], None]  # whether a request with this method and path is part of a view
+CheckView = Callable[[View, Request], None]  # whether a request is part of a view
 
 
 class _HeadAnsweredError(Exception):
@@ -124,12 +114,18 @@ class RequestMiddleware:
     """Gives every request a reference and an actor, checks it, answers all errors, and adds the security headers."""
 
     def __init__(
-        self, app: ASGIApp, platform: Platform, find_caller: FindCaller, check_view: CheckView
+        self,
+        app: ASGIApp,
+        platform: Platform,
+        find_caller: FindCaller,
+        check_view: CheckView,
+        file_routes: FileRoutes,
     ) -> None:
         self.app = app
         self.platform = platform
         self.find_caller = find_caller
         self.check_view = check_view
+        self.file_routes = file_routes
         at_once = platform.settings.requests_at_once
         self.turns_of_clients = ConcurrencyLimiter(at_once, "from your address", MOST_WAITING)
         self.turns_of_accounts = ConcurrencyLimiter(at_once, "of your account", MOST_WAITING)
@@ -218,11 +214,12 @@ class RequestMiddleware:
             state.awaits_code = caller.awaits_code
             state.view, state.organiser = caller.view, caller.organiser
             if caller.view is not None:
-                await run_in_threadpool(self.check_view, caller.view, request.method, request.url.path)
+                await run_in_threadpool(self.check_view, caller.view, request)
             _check_second_factor(request, caller.actor)
-            limit = check_request(request, caller.actor, settings)
+            method, path = request.method, request.scope["path"]
+            limit = check_request(request, caller.actor, settings, self.file_routes.body_of(method, path))
             is_large = limit > MAX_SMALL_BODY and not _is_small(request)
-            if is_large or DATA_FILE.fullmatch(request.url.path):  # slow to arrive or to leave
+            if is_large or self.file_routes.sends_file(method, path):  # slow to arrive or to leave
                 await turn.aclose()
             await self.app(request.scope, bounded(receive, limit), send)
 
@@ -304,8 +301,8 @@ def _with_headers(send: Send, scope: Scope, state: MutableMapping[str, Any]) -> 
     return send_with_headers
 
 
-def check_request(request: Request, actor: Actor, settings: Settings) -> int:
-    """Check the headers of a request and return the largest body, in bytes, that it may have.
+def check_request(request: Request, actor: Actor, settings: Settings, body: Body | None) -> int:
+    """Check the headers of a request and return the largest body, in bytes, that it may have. body: the file that its route takes.
 
     Raises CrossSiteError, BadRequestError, TooLargeError, and LoginRequiredError for an archive from an anonymous client.
     """
@@ -318,18 +315,9 @@ def check_request(request: Request, actor: Actor, settings: Settings) -> int:
     length = request.headers.get("content-length", "0")
     if not length.isascii() or not length.isdigit():
         raise BadRequestError("Content-Length is not a number")
-    takes_archives = _takes_archives(request.url.path)
-    limit = MAX_SMALL_BODY
-    if ORGANISED_DATA.match(request.url.path) and actor.is_organiser:
-        limit = settings.max_data + FORM_OVERHEAD
-    elif COVER.fullmatch(request.url.path) and actor.is_organiser:
-        limit = LARGEST_PICTURE + FORM_OVERHEAD
-    elif DATA_SET_FILE.match(request.url.path) and actor.is_organiser:
-        limit = settings.max_intake
-    elif takes_archives and actor.is_logged_in:
-        limit = settings.max_upload + FORM_OVERHEAD
+    limit = largest_body(body, actor, settings)
     if int(length) > limit:
-        if takes_archives and not actor.is_logged_in:
+        if body is Body.ARCHIVE and not actor.is_logged_in:
             raise LoginRequiredError("Log in before you send an archive, or send an API token")
         raise TooLargeError(_limit_message(limit))
     return limit
@@ -383,12 +371,6 @@ def bounded(receive: Receive, limit: int) -> Receive:
         return message
 
     return counted
-
-
-def _takes_archives(path: str) -> bool:
-    if ORGANISED_DATA.match(path):
-        return False
-    return path.endswith(("/uploads", "/submit")) or path.startswith("/api/v1/uploads/")
 
 
 def _limit_message(limit: int) -> str:
