@@ -15,7 +15,6 @@ from app.core.errors import StorageUnavailableError
 from app.jobs import heartbeats
 from app.jobs.queue import is_waiting
 from app.models import Job, JobKind, Service
-from app.operations.migrating import schema_problem
 from app.platform import Platform
 
 log = structlog.get_logger()
@@ -208,6 +207,8 @@ def _progress(platform: Platform) -> BackgroundWork:
 
 
 def _schema(platform: Platform) -> str:
+    from app.operations.migrating import schema_problem  # noqa: PLC0415 - with Alembic, which no page needs
+
     with platform.transaction() as session:
         return schema_problem(session.connection()) or ""
 

@@ -19,8 +19,9 @@ from app.operations.data_folder import explaining_os_errors, lock_data_folder, p
 from app.operations.embedded import embedded_servers
 from app.operations.migrating import migrate
 from app.operations.processes import sender_child, shared_counters_folder, web_child, worker_child
-from app.operations.sampling import CHALLENGE, fill_sample
+from app.operations.sampling import fill_sample
 from app.operations.serving import listen
+from app.operations.setup import SAMPLE_CHALLENGE
 from app.operations.startup import message_for
 from app.operations.supervisor import Supervisor, interrupted_by_signals, supervised
 from app.organising import roles
@@ -160,11 +161,11 @@ def _report_addresses(platform: Platform, report: Report, seconds: float, setup:
     report("")
     report(f"ready in {seconds:.0f} s")
     report(f"  pages         {address}/")
-    report(f"  leaderboard   {address}/leaderboards/{CHALLENGE}/test/3")
+    report(f"  leaderboard   {address}/leaderboards/{SAMPLE_CHALLENGE}/test/3")
     report(f"  API           {address}/api/docs")
-    if not roles.organiser_exists(platform, CHALLENGE):
+    if not roles.organiser_exists(platform, SAMPLE_CHALLENGE):
         report(
-            f"  organiser     {address}/role-links/{roles.create_organiser_link(platform, CHALLENGE)}  (works once)"
+            f"  organiser     {address}/role-links/{roles.create_organiser_link(platform, SAMPLE_CHALLENGE)}  (works once)"
         )
     if setup:
         report(f"  set up        {setup}  (works once)")

@@ -11,13 +11,13 @@ from rich.progress import Progress, track
 import sample
 from app.intake.importing import TreeImport, import_tree
 from app.models import Disclosure
+from app.operations.setup import SAMPLE_CHALLENGE
 from app.organising import roles
 from app.organising.roles import Grant
 from app.people import accounts
 from app.platform import Platform
 from sample import Baseline
 
-CHALLENGE = sample.NAME
 BASELINES = "baselines@localhost"  # account of the program that submits them
 SETS = {"val": Disclosure.FULL, "test": Disclosure.CLASSES}
 PROTOCOL = "voc2012"
@@ -43,16 +43,23 @@ def fill_sample(platform: Platform, console: Console) -> None:
     tree = sample.draw_challenge(folder).tree
     for image_set, disclosure in SETS.items():
         request = TreeImport(
-            tree, CHALLENGE, image_set, title="Sample challenge", protocol=PROTOCOL, disclosure=disclosure
+            tree,
+            SAMPLE_CHALLENGE,
+            image_set,
+            title="Sample challenge",
+            protocol=PROTOCOL,
+            disclosure=disclosure,
         )
         import_tree(platform, request)
     token = accounts.create_program_token(platform, BASELINES, "Baselines")
-    roles.grant(platform, BASELINES, Grant.ORGANISER, CHALLENGE)  # only organisers may submit baselines
+    roles.grant(
+        platform, BASELINES, Grant.ORGANISER, SAMPLE_CHALLENGE
+    )  # only organisers may submit baselines
     address = platform.settings.local_address
     with httpx2.Client(base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=120) as http:
         missing = _missing(http, tree)
         shown = track(missing, "sample challenge: submitting baselines", console=console)
-        submissions = {submit(http, CHALLENGE, image_set, baseline) for image_set, baseline in shown}
+        submissions = {submit(http, SAMPLE_CHALLENGE, image_set, baseline) for image_set, baseline in shown}
         _wait_for_scores(http, submissions, console)
     complete.touch()
 

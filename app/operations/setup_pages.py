@@ -11,8 +11,7 @@ from app.core.access import Action, Actor
 from app.core.errors import ConflictError
 from app.core.rate_limits import Limited
 from app.operations import setup, trial_mail
-from app.operations.sampling import CHALLENGE
-from app.operations.setup import Basics, TakenError, WrongCodeError
+from app.operations.setup import SAMPLE_CHALLENGE, Basics, TakenError, WrongCodeError
 from app.people import sessions
 from app.people.accounts import RegistrationForm, is_set_up
 from app.people.login_pages import browser_of, logged_in
@@ -184,4 +183,4 @@ def try_mail(platform: ThePlatform, actor: CurrentActor) -> Response:
 @router.get("/done", dependencies=[MANAGE])
 def done(request: Request, platform: ThePlatform) -> Response:
     """Lead to what comes next."""
-    return _page(request, "setup/done.html", sample=CHALLENGE if setup.has_sample(platform) else None)
+    return _page(request, "setup/done.html", sample=SAMPLE_CHALLENGE if setup.has_sample(platform) else None)

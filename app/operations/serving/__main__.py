@@ -5,6 +5,7 @@ checking a small archive.
 """
 
 import asyncio
+import gc
 import os
 import socket
 import sys
@@ -26,6 +27,7 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start serving."""
+        gc.enable()
         current_default_thread_limiter().total_tokens = THREADS
         await super().startup(sockets)
 
@@ -39,6 +41,7 @@ class Server(uvicorn.Server):
 def main(descriptor: int) -> None:
     """Serve on an inherited socket until a signal."""
     os.umask(0o077)
+    gc.disable()  # until all is imported: nothing of it is garbage, and looking for some takes a fifth of the start
     config = uvicorn.Config(
         "app.main:create_app",
         factory=True,
