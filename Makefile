@@ -77,6 +77,9 @@ migration: $(development) ## write a migration from the models (m="what changes"
 migrate: $(server) ## bring the database of HELDOUT_DATABASE_URL to the newest schema
 	$(python) -m app migrate
 
+api: $(development) ## store what the API promises from now on, in tests/architecture/openapi.json
+	@$(python) -m tests.architecture.api_changes
+
 illustrations: $(development) ## take the pictures of the documents again from what `make run` serves (needs Chromium)
 	$(python) -m tests.browser.illustrations
 
@@ -123,4 +126,4 @@ define install
 	&& printf %s "$(CURDIR)" > $(2)
 endef
 
-.PHONY: help install run serve worker test test-slow nemesis coverage coverage-report check fix migration migrate golden docs illustrations lock clean
+.PHONY: help install run serve worker test test-slow nemesis coverage coverage-report check fix migration migrate api golden docs illustrations lock clean

@@ -118,7 +118,7 @@ def test_members_are_paged_without_gaps(
 
     first = client.get(f"/api/v1{address}").json()
     following = client.get(f"{address}?after={first['more_members']}").text
-    method = client.get(f"/methods/{first['standings'][0]['rows'][0]['method_id']}").text
+    method = client.get(f"/methods/{first['standings'][0]['rows'][0]['method']['id']}").text
 
     assert [each["name"] for each in first["members"]] == ["Member 0", "Member 2", "Member 4"]
     assert f'href="?after={first["more_members"]}"' in client.get(address).text
