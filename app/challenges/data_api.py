@@ -1,6 +1,7 @@
 """JSON API: the data of a challenge, and the files that organisers offer: tus, or one raw stream for curl."""
 
 import uuid
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request, Response
@@ -11,23 +12,21 @@ from app.challenges.data_page import DataPage
 from app.challenges.file_changes import DataUploadView, FileFacts, OrganisedFile, OrganisedFiles
 from app.challenges.files import DownloadLog, FileView
 from app.core.access import Action
-from app.core.errors import LengthRequiredError, UnsupportedTypeError
 from app.core.paging import Before
 from app.core.rate_limits import Limited
 from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
-from app.web.error_responses import TUS_VERSION
 from app.web.route_marks import Body, sends_file, takes
 from app.web.transfers import CONTENT_RESPONSES, ByteRange, IfRange, content_response
 from app.web.tus import (
-    PIECE_TYPE,
     TUS,
-    ContentLength,
-    ContentType,
+    DeclaredSize,
+    Incoming,
     Length,
-    Offset,
+    StartOfPiece,
     parse_metadata,
     parse_sha256,
     parse_size,
+    removed,
 )
 
 router = APIRouter(prefix="/api/v1", tags=["data"])
@@ -133,12 +132,10 @@ async def send(
     actor: CurrentActor,
     challenge: str,
     file_id: int,
-    length: ContentLength = None,
+    size: DeclaredSize,
 ) -> FileView:
     """Send the bytes of a file, or of its next version, as the body of one request."""
-    if length is None:
-        raise LengthRequiredError("send the size of the file in the header Content-Length")
-    return await file_changes.send(platform, actor, challenge, file_id, length, request.stream())
+    return await file_changes.send(platform, actor, challenge, file_id, size, request.stream())
 
 
 @router.post(
@@ -157,20 +154,17 @@ def create(
     """Start to send the bytes of a file, or of its next version, by tus. The Location header is the upload's URL."""
     size, sha256 = parse_size(length or "", "Upload-Length"), parse_metadata(metadata).get("sha256", "")
     upload = file_changes.start_upload(platform, actor, challenge, file_id, size, parse_sha256(sha256))
-    headers = {"Location": f"/api/v1/organise/data-uploads/{upload.id}", **_state(upload)}
-    return Response(status_code=201, headers=headers)
+    return _incoming(upload).created()
 
 
-def _state(upload: DataUploadView) -> dict[str, str]:
-    return {"Tus-Resumable": TUS_VERSION, "Upload-Offset": str(upload.received)}
+def _incoming(upload: DataUploadView) -> Incoming:
+    return Incoming(f"/api/v1/organise/data-uploads/{upload.id}", upload.size, upload.received)
 
 
 @router.head("/organise/data-uploads/{data_upload_id}", response_class=Response, dependencies=[ORGANISE])
 def where(platform: ThePlatform, actor: CurrentActor, data_upload_id: uuid.UUID) -> Response:
     """How many bytes of an upload have arrived (tus), in the Upload-Offset header."""
-    upload = file_changes.get_upload(platform, actor, data_upload_id)
-    headers = {**_state(upload), "Upload-Length": str(upload.size), "Cache-Control": "no-store"}
-    return Response(headers=headers)
+    return _incoming(file_changes.get_upload(platform, actor, data_upload_id)).where()
 
 
 @router.patch("/organise/data-uploads/{data_upload_id}", status_code=204, dependencies=[ORGANISE, TUS])
@@ -180,20 +174,16 @@ async def append(
     platform: ThePlatform,
     actor: CurrentActor,
     data_upload_id: uuid.UUID,
-    offset: Offset = None,
-    content_type: ContentType = "",
+    start: StartOfPiece,
 ) -> Response:
     """Send the next bytes (tus). After the last ones, they become the new version of the file."""
-    if content_type != PIECE_TYPE:
-        raise UnsupportedTypeError(f"Content-Type must be {PIECE_TYPE}")
-    start = parse_size(offset or "", "Upload-Offset")
     upload = await run_in_threadpool(file_changes.get_upload, platform, actor, data_upload_id)
     end = await file_changes.receive(platform, actor, upload, start, request.stream())
-    return Response(status_code=204, headers={"Tus-Resumable": TUS_VERSION, "Upload-Offset": str(end)})
+    return replace(_incoming(upload), received=end).appended()
 
 
 @router.delete("/organise/data-uploads/{data_upload_id}", status_code=204, dependencies=[ORGANISE])
 def cancel(platform: ThePlatform, actor: CurrentActor, data_upload_id: uuid.UUID) -> Response:
     """Delete an unfinished upload and its bytes (tus)."""
     file_changes.cancel_upload(platform, actor, data_upload_id)
-    return Response(status_code=204, headers={"Tus-Resumable": TUS_VERSION})
+    return removed()

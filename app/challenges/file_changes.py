@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final, Self
@@ -24,7 +23,6 @@ from app.core.errors import (
     FileDeletedError,
     MalformedError,
     NotFoundError,
-    OffsetError,
     TooLargeError,
 )
 from app.core.names import shown_name
@@ -42,7 +40,7 @@ from app.models import (
 from app.platform import Platform
 from app.storage import digest_of
 from app.web.forms import OrBlank
-from app.web.transfers import pieces_of, within_size
+from app.web.transfers import append_to
 from app.web.zones import Moment
 
 MOST_FILES: Final = 500  # of one challenge
@@ -454,16 +452,9 @@ async def receive(
 ) -> int:
     """Append bytes to an upload, and return how many have arrived; a complete upload becomes the new version of its file.
 
-    What arrived before an error is kept, so that the upload can be resumed. Raises OffsetError, ConflictError, TooLargeError,
-    ChecksumError, StorageFullError.
+    Raises ChecksumError, and what `append_to` raises.
     """
-    store = platform.files
-    end = await run_in_threadpool(store.length, upload.id)
-    if offset != end:
-        raise OffsetError(end)
-    async with aclosing(pieces_of(within_size(chunks, offset, upload.size), store.piece_size)) as pieces:
-        async for piece in pieces:
-            end = await run_in_threadpool(store.append, upload.id, end, piece)
+    end = await append_to(platform.files, upload.id, offset, upload.size, chunks)
     if end == upload.size:
         await run_in_threadpool(_finish, platform, actor, upload)
     return end

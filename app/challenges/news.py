@@ -362,9 +362,7 @@ class Feed:
 def feed(platform: Platform, code: str | None) -> Feed:
     """Load the feed of a challenge, or of all. Raises NotFoundError."""
     with platform.snapshot() as session:
-        challenge = challenges.challenge_of(session, code) if code is not None else None
-        if code is not None and challenge is None:
-            raise NotFoundError(f"there is no challenge {code!r}")
+        challenge = challenges.find_challenge(session, code) if code is not None else None
         announced = [_entry(row, f"news-{row.id}", row.text) for row in newest(session, code, FEED).rows]
         answered = [
             _entry(row, f"answer-{row.id}", row.question, row.answer)

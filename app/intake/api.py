@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from app.core.access import Action
-from app.core.errors import BadRequestError, LengthRequiredError, MalformedError, UnsupportedTypeError
+from app.core.errors import BadRequestError, MalformedError
 from app.core.paging import Before
 from app.core.rate_limits import Limited
 from app.intake import applying, intakes, receiving
@@ -16,17 +16,18 @@ from app.intake.applying import Application
 from app.intake.intakes import IntakeFileView, IntakeList, IntakeView
 from app.models import IntakeRole
 from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
-from app.web.error_responses import TUS_VERSION
 from app.web.route_marks import Body, takes
 from app.web.tus import (
     PIECE_TYPE,
     TUS,
-    ContentLength,
     ContentType,
+    DeclaredSize,
+    Incoming,
     Length,
-    Offset,
+    StartOfPiece,
     parse_metadata,
     parse_size,
+    removed,
 )
 
 router = APIRouter(prefix="/api/v1/organise", tags=["data sets"])
@@ -125,15 +126,13 @@ async def send(
     intake_id: uuid.UUID,
     role: IntakeRole,
     name: Name,
-    length: ContentLength = None,
+    size: DeclaredSize,
 ) -> IntakeFileView:
     """Send a file as the body of one request; one with the same role and name is replaced.
 
     It is encrypted for the workers as it arrives.
     """
-    if length is None:
-        raise LengthRequiredError("send the size of the file in the header Content-Length")
-    return await receiving.send(platform, actor, intake_id, (role, name, length), request.stream())
+    return await receiving.send(platform, actor, intake_id, (role, name, size), request.stream())
 
 
 @router.post(
@@ -158,8 +157,7 @@ async def create(
     new = (_role(known.get("role", "")), known.get("filename", ""), parse_size(length or "", "Upload-Length"))
     file = await run_in_threadpool(intakes.add_file, platform, actor, intake_id, *new)
     end = await receiving.receive(platform, file, 0, request.stream()) if content_type == PIECE_TYPE else 0
-    headers = {"Location": f"/api/v1/organise/data-set-files/{file.id}", **_state(end)}
-    return Response(status_code=201, headers=headers)
+    return _incoming(file, end).created()
 
 
 def _refuse_checksum(checksum: str | None) -> None:
@@ -178,16 +176,15 @@ def _role(text: str) -> IntakeRole:
         raise MalformedError(f"Upload-Metadata: expected {expected} as role, found {text!r}") from None
 
 
-def _state(end: int) -> dict[str, str]:
-    return {"Tus-Resumable": TUS_VERSION, "Upload-Offset": str(end)}
+def _incoming(file: IntakeFileView, end: int) -> Incoming:
+    return Incoming(f"/api/v1/organise/data-set-files/{file.id}", file.size, end)
 
 
 @router.head("/data-set-files/{intake_file_id}", response_class=Response, dependencies=[ORGANISE])
 def where(platform: ThePlatform, actor: CurrentActor, intake_file_id: uuid.UUID) -> Response:
     """How many bytes of a file are stored (tus), in the Upload-Offset header."""
     file = intakes.get_file(platform, actor, intake_file_id)
-    headers = {**_state(file.received), "Upload-Length": str(file.size), "Cache-Control": "no-store"}
-    return Response(headers=headers)
+    return _incoming(file, file.received).where()
 
 
 @router.patch("/data-set-files/{intake_file_id}", status_code=204, dependencies=[ORGANISE, TUS])
@@ -197,22 +194,18 @@ async def append(
     platform: ThePlatform,
     actor: CurrentActor,
     intake_file_id: uuid.UUID,
-    offset: Offset = None,
-    content_type: ContentType = "",
+    start: StartOfPiece,
     checksum: Checksum = None,
 ) -> Response:
     """Send the next bytes (tus). They are encrypted for the workers as they arrive."""
     _refuse_checksum(checksum)
-    if content_type != PIECE_TYPE:
-        raise UnsupportedTypeError(f"Content-Type must be {PIECE_TYPE}")
-    start = parse_size(offset or "", "Upload-Offset")
     file = await run_in_threadpool(intakes.get_file, platform, actor, intake_file_id)
     end = await receiving.receive(platform, file, start, request.stream())
-    return Response(status_code=204, headers=_state(end))
+    return _incoming(file, end).appended()
 
 
 @router.delete("/data-set-files/{intake_file_id}", status_code=204, dependencies=[ORGANISE])
 def remove(platform: ThePlatform, actor: CurrentActor, intake_file_id: uuid.UUID) -> Response:
     """Remove a file and its bytes (tus)."""
     intakes.remove_file(platform, actor, intake_file_id)
-    return Response(status_code=204, headers={"Tus-Resumable": TUS_VERSION})
+    return removed()

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import aclosing
+from functools import partial
 from typing import Final
 
 from sqlalchemy import func, select, update
@@ -16,7 +16,7 @@ from app.intake.intakes import IntakeFileView
 from app.intake.segments import SEGMENT, Place, pieces_in_memory, seal
 from app.models import Intake, IntakeFile, IntakeRole, IntakeSegment, IntakeState
 from app.platform import Platform
-from app.web.transfers import within_size
+from app.web.transfers import append_pieces, within_size
 
 SPARE: Final = 10_000  # segments that a file may have more than needed, because of broken connections
 
@@ -28,11 +28,8 @@ async def receive(platform: Platform, file: IntakeFileView, offset: int, chunks:
     Raises OffsetError, ConflictError, NotFoundError, TooLargeError, NoWorkerError, StorageFullError.
     """
     writer = await run_in_threadpool(_take_over, platform, file, offset)
-    end = offset
-    async with aclosing(pieces_in_memory(within_size(chunks, offset, file.size))) as pieces:
-        async for piece in pieces:
-            end = await run_in_threadpool(_store, platform, file, writer, end, piece)
-    return end
+    pieces = pieces_in_memory(within_size(chunks, offset, file.size))
+    return await append_pieces(pieces, offset, partial(_store, platform, file, writer))
 
 
 def _take_over(platform: Platform, file: IntakeFileView, offset: int) -> uuid.UUID:

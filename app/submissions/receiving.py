@@ -3,7 +3,6 @@
 import tarfile
 import uuid
 from collections.abc import AsyncIterator, Collection
-from contextlib import aclosing
 
 from sqlalchemy import func, select, update
 from starlette.concurrency import run_in_threadpool
@@ -18,7 +17,6 @@ from app.core.errors import (
     ForbiddenError,
     MalformedError,
     NotFoundError,
-    OffsetError,
     TooLargeError,
     raise_if_refused,
 )
@@ -39,7 +37,7 @@ from app.submissions.uploads import (
     visible_uploads,
 )
 from app.web.formats import size
-from app.web.transfers import pieces_of, within_size
+from app.web.transfers import append_to
 from scoring.archives.single_files import PLAIN_FILES, is_single_file, result_path
 
 
@@ -113,22 +111,14 @@ def offset_of(platform: Platform, upload: UploadView) -> int:
 async def receive(platform: Platform, upload: UploadView, offset: int, chunks: AsyncIterator[bytes]) -> None:
     """Append `chunks` to an upload at `offset`, and record the new length, even if the stream breaks off.
 
-    Bytes are stored in pieces, so that a slow client holds no lock, connection, or thread. Raises OffsetError if the upload
-    has another length, ConflictError if it is complete or another request is writing to it, TooLargeError beyond the
-    declared size.
+    Raises ConflictError if it is complete, and what `append_to` raises.
     """
     if upload.state is not UploadState.RECEIVING:
         raise ConflictError("this upload is complete")
-    store = platform.archives
-    end = await run_in_threadpool(store.length, upload.id)
-    if offset != end:
-        raise OffsetError(end)
-    async with aclosing(pieces_of(within_size(chunks, offset, upload.size), store.piece_size)) as pieces:
-        try:
-            async for piece in pieces:
-                end = await run_in_threadpool(store.append, upload.id, end, piece)
-        finally:
-            await run_in_threadpool(_note, platform, upload.id)
+    try:
+        await append_to(platform.archives, upload.id, offset, upload.size, chunks)
+    finally:
+        await run_in_threadpool(_note, platform, upload.id)
 
 
 def _note(platform: Platform, upload_id: uuid.UUID) -> None:

@@ -1,7 +1,7 @@
 """JSON API: uploads by the tus protocol, or as one raw stream for curl."""
 
 import uuid
-from email.utils import format_datetime
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request, Response
@@ -9,9 +9,7 @@ from starlette.concurrency import run_in_threadpool
 
 from app.core.access import Action, Actor
 from app.core.errors import (
-    LengthRequiredError,
     RemovedError,
-    UnsupportedTypeError,
 )
 from app.core.rate_limits import Limited
 from app.platform import Platform
@@ -29,12 +27,12 @@ from app.web.tus import (
     PIECE_TYPE,
     TUS,
     TUS_EXTENSIONS,
-    ContentLength,
     ContentType,
+    DeclaredSize,
+    Incoming,
     Length,
-    Offset,
-    format_metadata,
-    parse_size,
+    StartOfPiece,
+    removed,
 )
 
 router = APIRouter(prefix="/api/v1", tags=["uploads"])
@@ -103,15 +101,18 @@ async def create(
     if content_type == PIECE_TYPE:
         await receiving.receive(platform, upload, 0, request.stream())
         upload = await receiving.finish(platform, actor, upload.id)
-    return Response(status_code=201, headers={"Location": f"/api/v1/uploads/{upload.id}", **_state(upload)})
+    return _incoming(upload).created()
 
 
-def _state(upload: UploadView) -> dict[str, str]:
-    """Return the state of an upload as headers."""
-    headers = {"Tus-Resumable": TUS_VERSION, "Upload-Offset": str(upload.received)}
-    if upload.expires_at is not None:
-        headers["Upload-Expires"] = format_datetime(upload.expires_at, usegmt=True)
-    return headers
+def _incoming(upload: UploadView) -> Incoming:
+    about = {"filename": upload.filename, "sha256": upload.expected_sha256 or ""}
+    return Incoming(
+        f"/api/v1/uploads/{upload.id}",
+        upload.size,
+        upload.received,
+        upload.expires_at,
+        {key: value for key, value in about.items() if value},
+    )
 
 
 @router.patch("/uploads/{upload_id}", status_code=204, dependencies=[CHANGE, TUS])
@@ -121,16 +122,12 @@ async def append(
     platform: ThePlatform,
     actor: CurrentActor,
     upload_id: uuid.UUID,
-    offset: Offset = None,
-    content_type: ContentType = "",
+    start: StartOfPiece,
 ) -> Response:
     """Send the next bytes (tus). After the last ones, the archive is checked before the response is sent."""
-    if content_type != PIECE_TYPE:
-        raise UnsupportedTypeError(f"Content-Type must be {PIECE_TYPE}")
-    start = parse_size(offset or "", "Upload-Offset")
     upload = await run_in_threadpool(_stored, platform, actor, upload_id, Action.CHANGE_UPLOAD)
     await receiving.receive(platform, upload, start, request.stream())
-    return Response(status_code=204, headers=_state(await receiving.finish(platform, actor, upload_id)))
+    return _incoming(await receiving.finish(platform, actor, upload_id)).appended()
 
 
 def _stored(platform: Platform, actor: Actor, upload_id: uuid.UUID, action: Action) -> UploadView:
@@ -145,22 +142,14 @@ def _stored(platform: Platform, actor: Actor, upload_id: uuid.UUID, action: Acti
 def where(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
     """How many bytes of an upload have arrived (tus), in the Upload-Offset header."""
     upload = _stored(platform, actor, upload_id, Action.READ_UPLOAD)
-    metadata = {"filename": upload.filename, "sha256": upload.expected_sha256 or ""}
-    headers = {
-        **_state(upload),
-        "Upload-Length": str(upload.size),
-        "Upload-Offset": str(receiving.offset_of(platform, upload)),
-        "Upload-Metadata": format_metadata({key: value for key, value in metadata.items() if value}),
-        "Cache-Control": "no-store",
-    }
-    return Response(headers=headers)
+    return replace(_incoming(upload), received=receiving.offset_of(platform, upload)).where()
 
 
 @router.delete("/uploads/{upload_id}", status_code=204, dependencies=[CHANGE])
 def remove(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
     """Delete an unconfirmed upload and its bytes (tus)."""
     receiving.delete_upload(platform, actor, upload_id)
-    return Response(status_code=204, headers={"Tus-Resumable": TUS_VERSION})
+    return removed()
 
 
 @router.put(
@@ -177,16 +166,14 @@ async def send(
     challenge: str,
     image_set: str,
     filename: Filename,
+    size: DeclaredSize,
     competition: Competitions = None,
-    length: ContentLength = None,
 ) -> UploadView:
     """Send an archive as the body of one request. The response is its validation report.
 
     If the stream breaks off, the upload can be resumed with tus.
     """
-    if length is None:
-        raise LengthRequiredError("send the size of the archive in the header Content-Length")
-    metadata = UploadMetadata(filename, length, competitions=competition)
+    metadata = UploadMetadata(filename, size, competitions=competition)
     upload = await receiving.send(platform, actor, (challenge, image_set), metadata, request.stream())
     response.headers["Location"] = f"/api/v1/uploads/{upload.id}"
     return upload

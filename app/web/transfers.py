@@ -1,17 +1,21 @@
 """Large bodies: a request gathered into pieces for a store, and stored content as a download, whole or by byte ranges."""
 
 import re
+import uuid
 from asyncio import CancelledError
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from tempfile import SpooledTemporaryFile
-from typing import Annotated, Any, BinaryIO, Final, cast
+from typing import Annotated, Any, BinaryIO, Final, TypeVar, cast
 
 from fastapi import Header, Response
 from fastapi.responses import RedirectResponse, StreamingResponse
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
-from app.core.errors import RangeError, TooLargeError
+from app.core.errors import OffsetError, RangeError, TooLargeError
 from app.core.names import attachment
 from app.core.units import MiB
 from app.storage import Storage, storage_errors
@@ -24,6 +28,9 @@ IfRange = Annotated[str | None, Header(alias="If-Range")]
 CONTENT_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
     code: {"content": {"application/octet-stream": {}}} for code in (200, 206)
 }
+
+
+Piece = TypeVar("Piece")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,29 @@ async def pieces_of(chunks: AsyncIterator[bytes], size: int) -> AsyncGenerator[B
             yield _rewound(piece)
     if broken is not None:
         raise broken
+
+
+async def append_pieces(pieces: AsyncGenerator[Piece], end: int, append: Callable[[int, Piece], int]) -> int:
+    """Append pieces as they arrive, each in a thread; a slow client holds no lock, connection or thread. Return the new end."""
+    async with aclosing(pieces):
+        async for piece in pieces:
+            end = await run_in_threadpool(append, end, piece)
+    return end
+
+
+async def append_to(
+    store: Storage, upload_id: uuid.UUID, offset: int, size: int, chunks: AsyncIterator[bytes]
+) -> int:
+    """Append what arrives to a partial upload in a store, and return its new end. size: declared.
+
+    What arrived before an error is stored. Raises OffsetError, ConflictError if another request is writing to it, TooLargeError
+    beyond the declared size, and what the store raises.
+    """
+    end = await run_in_threadpool(store.length, upload_id)
+    if offset != end:
+        raise OffsetError(end)
+    pieces = pieces_of(within_size(chunks, offset, size), store.piece_size)
+    return await append_pieces(pieces, end, partial(store.append, upload_id))
 
 
 def _rewound(piece: SpooledTemporaryFile[bytes]) -> BinaryIO:

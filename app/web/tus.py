@@ -1,13 +1,16 @@
-"""The tus protocol, by which an interrupted upload is resumed: its version, extensions and headers."""
+"""The tus protocol, by which an interrupted upload is resumed: its version, headers and responses."""
 
 import base64
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from email.utils import format_datetime
 from typing import Annotated
 
-from fastapi import Depends, Header
+from fastapi import Depends, Header, Response
 
-from app.core.errors import BadRequestError, ProtocolVersionError
+from app.core.errors import BadRequestError, LengthRequiredError, ProtocolVersionError, UnsupportedTypeError
 from app.web.error_responses import TUS_VERSION
 
 TUS_EXTENSIONS = "creation,creation-with-upload,expiration,termination"
@@ -29,11 +32,67 @@ def speaks_tus(
 TUS = Depends(speaks_tus)
 
 Length = Annotated[str | None, Header(alias="Upload-Length", description="bytes of the whole file")]
-Offset = Annotated[
-    str | None, Header(alias="Upload-Offset", description="how many bytes have been uploaded so far")
-]
-ContentLength = Annotated[int | None, Header(alias="Content-Length", ge=0, include_in_schema=False)]
 ContentType = Annotated[str, Header(alias="Content-Type", include_in_schema=False)]
+
+
+async def _declared_size(
+    length: Annotated[int | None, Header(alias="Content-Length", ge=0, include_in_schema=False)] = None,
+) -> int:
+    if length is None:
+        raise LengthRequiredError("send the size of the file in the header Content-Length")
+    return length
+
+
+async def _start_of_piece(
+    offset: Annotated[
+        str | None, Header(alias="Upload-Offset", description="how many bytes have been uploaded so far")
+    ] = None,
+    content_type: Annotated[str, Header(alias="Content-Type", include_in_schema=False)] = "",
+) -> int:
+    if content_type != PIECE_TYPE:
+        raise UnsupportedTypeError(f"Content-Type must be {PIECE_TYPE}")
+    return parse_size(offset or "", "Upload-Offset")
+
+
+DeclaredSize = Annotated[int, Depends(_declared_size)]  # of a file that is the body of one request
+StartOfPiece = Annotated[int, Depends(_start_of_piece)]  # where the bytes in a PATCH begin
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A file that is arriving, as its client is told of it. address: where its bytes are sent."""
+
+    address: str
+    size: int
+    received: int
+    expires_at: datetime | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def _state(self) -> dict[str, str]:
+        expires = format_datetime(self.expires_at, usegmt=True) if self.expires_at is not None else ""
+        found = {"Tus-Resumable": TUS_VERSION, "Upload-Offset": str(self.received), "Upload-Expires": expires}
+        return {name: value for name, value in found.items() if value}
+
+    def created(self) -> Response:
+        """Answer the request that began it."""
+        return Response(status_code=201, headers={"Location": self.address, **self._state})
+
+    def appended(self) -> Response:
+        """Answer the request that sent more of it."""
+        return Response(status_code=204, headers=self._state)
+
+    def where(self) -> Response:
+        """Answer how much of it has arrived."""
+        about = {"Upload-Length": str(self.size), "Cache-Control": "no-store"}
+        if self.metadata:
+            about["Upload-Metadata"] = format_metadata(self.metadata)
+        return Response(headers=self._state | about)
+
+
+def removed() -> Response:
+    """Answer the request that removed an upload."""
+    return Response(status_code=204, headers={"Tus-Resumable": TUS_VERSION})
 
 
 def parse_metadata(header: str) -> dict[str, str]:

@@ -242,7 +242,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "an archive of unknown size": (
         lambda scene: scene.program.put("/api/v1/challenges/free/test/uploads?filename=x.zip", content=iter([b"x"])),
-        411, "length-required", "send the size of the archive in the header Content-Length",
+        411, "length-required", "send the size of the file in the header Content-Length",
     ),
     "a range beyond the archive": (
         lambda scene: scene.program.get(
