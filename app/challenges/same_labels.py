@@ -30,6 +30,7 @@ from app.models import (
     GroundTruth,
     Phase,
 )
+from app.people.locking import lock_person
 from app.platform import Platform
 from app.storage import owner_of
 from app.storage.truth_key import IMAGE
@@ -285,6 +286,7 @@ def note_disclosing(session: Session, user_id: int, phase_id: int) -> None:
 
     Call it in a transaction of its own before the change, whose transaction is rolled back. Raises RateLimitedError after too many.
     """
+    lock_person(session, user_id)  # two at the same moment count each other
     require_few_refusals(session, user_id)
     if hiding := phases_hiding(session, phase_id, was_public=False):
         record_refusal(session, user_id, hiding)
@@ -294,6 +296,7 @@ def note_opening(session: Session, user_id: int, challenge_id: int) -> None:
     """Record the refusal if another challenge hides what this draft would publish by opening. Works as `note_disclosing` does."""
     if not _public_phases(session, challenge_id):
         return
+    lock_person(session, user_id)
     require_few_refusals(session, user_id)
     if hiding := hiding_elsewhere(session, challenge_id):
         record_refusal(session, user_id, hiding)

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -9,12 +10,12 @@ from typing import Any, Final
 
 import pytest
 from fastapi import FastAPI
-from sqlalchemy import select, update
+from sqlalchemy import select, text, update
 from starlette.testclient import TestClient
 
 from app.challenges import challenges, same_labels
 from app.challenges.challenges import PhaseView
-from app.core.errors import ConflictError, RateLimitedError, RefusedError
+from app.core.errors import ConflictError, DomainError, RateLimitedError, RefusedError
 from app.intake import keys
 from app.models import (
     AuditRecord,
@@ -32,12 +33,14 @@ from app.models import (
 from app.organising import drafts
 from app.organising.disclosing import NewDisclosure, change_disclosure
 from app.organising.drafts import StepError
+from app.people.locking import lock_person
 from app.platform import Platform
 from app.submissions import quotas
 from tests.pages.data_sets import jpeg, zipped
 from tests.pages.test_accounts import registered
 from tests.pages.test_intake_reading import ORGANISE, Place, actor_of
 from tests.system.rows import made
+from tests.system.servers import eventually
 from tests.working import do_all
 
 NUMBERS: Final = count(1)
@@ -321,6 +324,45 @@ def test_other_refusals_to_publish_what_is_hidden_elsewhere_are_recorded_and_lim
         of_person = AuditRecord.action == same_labels.REFUSED_ACTION, AuditRecord.user_id == actor.user_id
         recorded = session.scalars(select(AuditRecord.details).where(*of_person)).all()
     assert recorded == [{"hiding": f"{hiding} test"}] * same_labels.MOST_REFUSED
+
+
+def waiting(platform: Platform) -> int:
+    """Return how many connections to this database wait for a lock."""
+    here = text(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
+    with platform.reading() as session:
+        return session.scalar(here) or 0
+
+
+def test_two_refusals_at_the_same_moment_count_each_other(place: Place, app: FastAPI, lines: Lines) -> None:
+    client = TestClient(app, headers={"Accept": "application/json"}, follow_redirects=False)
+    guesser = Place(place.platform, registered(client, "twice@example.org"))
+    mine, hiding = guesser.challenge(), place.challenge()
+    applied(place, "hidden", lines, hiding)
+    applied(guesser, "hidden", lines, mine)
+    disclosure = NewDisclosure(disclosure=Disclosure.FULL, annotation_is_public=True, reason="it is public")
+    with place.platform.transaction() as session:
+        person = session.scalars(select(User.id).where(User.email == "twice@example.org")).one()
+        for _ in range(same_labels.MOST_REFUSED - 1):
+            same_labels.record_refusal(session, person, ["other test"])
+    actor, phase = replace(actor_of(guesser, mine), user_id=person), guesser.phase_id(mine)
+
+    def ask() -> type[Exception] | None:
+        try:
+            change_disclosure(place.platform, actor, phase, disclosure)
+        except DomainError as error:
+            return type(error)
+        return None
+
+    with ThreadPoolExecutor(2) as pool:
+        with place.platform.transaction() as session:
+            lock_person(session, person)
+            answers = [pool.submit(ask) for _ in range(2)]
+            assert eventually(lambda: waiting(place.platform) == 2)
+        said = [answer.result(60) for answer in answers]
+
+    assert sorted(each.__name__ for each in said if each) == ["ConflictError", "RateLimitedError"]
 
 
 def sharing(lines: Lines, number: int) -> Lines:
