@@ -9,7 +9,7 @@ from typing import Final
 
 import structlog
 from sqlalchemy import func, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, joinedload
 
 import scoring
 from app.challenges import challenges
@@ -23,18 +23,16 @@ from app.models import (
     ClassScore,
     EventKind,
     Exhibit,
-    GroundTruth,
     Job,
     Phase,
     Result,
     Run,
     RunState,
-    Submission,
-    Upload,
 )
 from app.platform import Platform
 from app.results import ladder, receipts, recording
 from app.results.ladder import LadderStep
+from app.results.scored_runs import WITH_SOURCES
 from app.storage import DIGEST, content_key
 
 log = structlog.get_logger()
@@ -111,34 +109,20 @@ def lock_run(session: Session, run_id: int) -> Run:
 
 def load_assignment(session: Session, run_id: int) -> Assignment:
     """Load what is needed to score a run."""
-    statement = (
-        select(
-            Submission.id,
-            Upload.sha256,
-            Upload.id,
-            GroundTruth.key,
-            Result.competition,
-            Run.protocol,
-            Phase.description_key,
-            Phase.image_set,
-            GroundTruth.version,
-            func.left(GroundTruth.description_key, DIGEST) != Upload.description_digest,
-        )
-        .select_from(Run)
-        .join(Run.result)
-        .join(Result.submission)
-        .join(Submission.upload)
-        .join(Run.ground_truth)
-        .join(Result.phase)
-        .where(Run.id == run_id)
+    statement = select(Run).options(*WITH_SOURCES, joinedload(Run.result).joinedload(Result.phase))
+    run = session.scalars(statement.where(Run.id == run_id)).one()
+    phase, truth, upload = run.result.phase, run.ground_truth, run.result.submission.upload
+    checked, described = upload.description_digest, truth.description_key
+    is_other = bool(checked and described and described[:DIGEST] != checked)
+    return Assignment(
+        submission_id=run.result.submission_id,
+        archive=content_key(upload.sha256 or "", upload.id),
+        truth=truth.key,
+        competition=run.result.competition,
+        protocol=run.protocol,
+        description=phase.description_key,
+        replaced=REPLACED.format(version=truth.version, image_set=phase.image_set) if is_other else "",
     )
-    submission, sha256, upload_id, truth, competition, protocol, description, *described = session.execute(
-        statement
-    ).one()
-    archive = content_key(sha256 or "", upload_id)
-    image_set, version, is_other = described
-    replaced = REPLACED.format(version=version, image_set=image_set) if is_other else ""
-    return Assignment(submission, archive, truth, competition, protocol, description, replaced)
 
 
 @dataclass(frozen=True, slots=True)

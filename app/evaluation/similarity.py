@@ -8,9 +8,9 @@ from typing import Annotated, Any, Final
 
 import structlog
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import ColumnElement, Select, delete, func, or_, select
+from sqlalchemy import ColumnElement, Select, delete, func, or_, select, true
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session, aliased, contains_eager, joinedload
 
 import scoring
 from app.challenges import challenges
@@ -21,7 +21,6 @@ from app.core.errors import ConflictError, NotFoundError
 from app.jobs import queue, sandbox
 from app.jobs.sandbox import ChildLimits, LimitExceededError, run_in_subprocess
 from app.models import (
-    Challenge,
     JobKind,
     Method,
     Phase,
@@ -30,9 +29,7 @@ from app.models import (
     SimilarPair,
     Sketch,
     Submission,
-    Team,
     Upload,
-    User,
 )
 from app.platform import Platform
 from app.storage import content_key
@@ -152,33 +149,38 @@ def are_similar(likeness: Likeness) -> bool:
     return any(value is not None and value >= limit for value, limit in limits)
 
 
-def _subjects() -> Select[*tuple[Any, ...]]:
+def _subjects() -> Select[Result]:
     """Select scored results of held-out phases. On open phases, similar results do no harm."""
-    statement: Select[*tuple[Any, ...]] = (
-        select(
-            Result.id, Result.phase_id, Result.competition, Challenge.dataset, Result.method_id, Result.fingerprint,
-            Upload.sha256, Upload.id, Phase.description_key,
-        )
-        .select_from(Result)
-        .join(Result.submission)
-        .join(Submission.upload)
+    archive = joinedload(Result.submission).load_only(Submission.upload_id, raiseload=True)
+    return (
+        select(Result)
         .join(Result.phase)
-        .join(Phase.challenge)
+        .options(
+            archive.joinedload(Submission.upload).load_only(Upload.sha256, raiseload=True),
+            contains_eager(Result.phase).joinedload(Phase.challenge),
+        )
         .where(Result.state == ResultState.SCORED, Phase.is_held_out)
-    )  # fmt: skip
-    return statement
+    )
 
 
-def _subject(row: Sequence[Any]) -> Subject:
-    result, phase, competition, dataset, method, fingerprint, sha256, upload, description = row
-    archive = content_key(sha256 or "", upload)
-    return Subject(result, phase, competition, dataset, method, fingerprint, archive, description)
+def _subject(result: Result) -> Subject:
+    upload = result.submission.upload
+    return Subject(
+        result_id=result.id,
+        phase_id=result.phase_id,
+        competition=result.competition,
+        dataset=result.phase.challenge.dataset,
+        method_id=result.method_id,
+        fingerprint=result.fingerprint,
+        archive=content_key(upload.sha256 or "", upload.id),
+        description=result.phase.description_key,
+    )
 
 
 def subject_of(session: Session, result_id: int) -> Subject | None:
     """Load a scored result of a held-out phase, or None for any other result."""
-    row = session.execute(_subjects().where(Result.id == result_id)).one_or_none()
-    return _subject(row) if row else None
+    result = session.scalar(_subjects().where(Result.id == result_id))
+    return _subject(result) if result else None
 
 
 def other_subjects(session: Session, subject: Subject, limit: int) -> list[tuple[Subject, bytes]]:
@@ -195,7 +197,7 @@ def other_subjects(session: Session, subject: Subject, limit: int) -> list[tuple
         .order_by(Sketch.result_id.desc())
         .limit(limit)
     )
-    return [(_subject(row), content) for *row, content in session.execute(statement)]
+    return [(_subject(result), content) for result, content in session.execute(statement)]
 
 
 def sketch_of(session: Session, result_id: int) -> bytes | None:
@@ -242,8 +244,14 @@ def _is_scored(result: type[Result]) -> ColumnElement[bool]:
 
 
 # created once: aliases cost more than the rest of a statement
-SIDES: Final = tuple((aliased(Result), aliased(Submission), aliased(Method), aliased(Team)) for _ in range(2))
-ONE, OTHER = (result for result, *_ in SIDES)
+ONE, OTHER = aliased(Result), aliased(Result)
+_SIDES: Final = tuple(
+    joinedload(side).options(
+        joinedload(Result.submission).load_only(Submission.created_at, raiseload=True),
+        joinedload(Result.method).load_only(Method.name, raiseload=True).joinedload(Method.team),
+    )
+    for side in (SimilarPair.result, SimilarPair.other)
+)
 OPEN_PAIRS: Final = (
     select(SimilarPair.phase_id, func.count())
     .join(ONE, ONE.id == SimilarPair.result_id)
@@ -257,45 +265,49 @@ def select_pairs(
     session: Session, phase_id: int, before: int | None, limit: int, *, dismissed: bool
 ) -> list[Pair]:
     """Load the pairs of a phase whose results are still scored, newest first, with ids below `before`."""
-    statement: Select[*tuple[Any, ...]] = select(SimilarPair, User.name).outerjoin(
-        User, SimilarPair.dismissed_by == User.id
+    statement = (
+        select(SimilarPair)
+        .join(ONE, ONE.id == SimilarPair.result_id)
+        .join(OTHER, OTHER.id == SimilarPair.other_id)
+        .options(*_SIDES, joinedload(SimilarPair.dismisser))
+        .where(
+            SimilarPair.phase_id == phase_id,
+            SimilarPair.dismissed_at.is_not(None) if dismissed else SimilarPair.dismissed_at.is_(None),
+            SimilarPair.id < before if before is not None else true(),
+            _is_scored(ONE),
+            _is_scored(OTHER),
+        )
+        .order_by(SimilarPair.id.desc())
+        .limit(limit)
     )
-    for (result, submission, method, team), number in zip(
-        SIDES, (SimilarPair.result_id, SimilarPair.other_id), strict=True
-    ):
-        statement = (
-            statement.add_columns(
-                result.id, submission.id, method.name, team.id, team.name, submission.created_at,
-                *((result.competition,) if number is SimilarPair.other_id else ()),
-            )
-            .join(result, result.id == number)
-            .join(submission, result.submission_id == submission.id)
-            .join(method, result.method_id == method.id)
-            .join(team, method.team_id == team.id)
-            .where(_is_scored(result))
-        )  # fmt: skip
-    is_dismissed = SimilarPair.dismissed_at.is_not(None)
-    conditions = [SimilarPair.phase_id == phase_id, is_dismissed if dismissed else ~is_dismissed]
-    if before is not None:
-        conditions.append(SimilarPair.id < before)
-    rows = session.execute(statement.where(*conditions).order_by(SimilarPair.id.desc()).limit(limit))
-    return [_pair(*row) for row in rows]
+    return [_pair(pair) for pair in session.scalars(statement)]
 
 
-def _pair(pair: SimilarPair, dismissed_by: str | None, *sides: Any) -> Pair:
+def _pair(pair: SimilarPair) -> Pair:
     return Pair(
         id=pair.id,
-        competition=sides[-1],
-        newer=PairSide(*sides[:6]),
-        older=PairSide(*sides[6:12]),
+        competition=pair.other.competition,
+        newer=_side(pair.result),
+        older=_side(pair.other),
         same_predictions=pair.same_predictions,
         rank_correlation=pair.rank_correlation,
         common_boxes=pair.common_boxes,
         common_pixels=pair.common_pixels,
         found_at=pair.found_at,
         dismissed_at=pair.dismissed_at,
-        dismissed_by=dismissed_by,
+        dismissed_by=pair.dismisser.name if pair.dismisser else None,
         dismiss_reason=pair.dismiss_reason,
+    )
+
+
+def _side(result: Result) -> PairSide:
+    return PairSide(
+        result_id=result.id,
+        submission=result.submission_id,
+        method=result.method.name,
+        team_id=result.method.team_id,
+        team=result.method.team.name,
+        entered_at=result.submission.created_at,
     )
 
 

@@ -1,6 +1,5 @@
 """Draw annotation and predictions for phases with images, and read them for pages."""
 
-import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -31,12 +30,11 @@ from app.models import (
     Picture,
     Result,
     Run,
-    Submission,
-    Upload,
 )
 from app.platform import Platform
 from app.results import artefacts
 from app.results.recording import is_on_board
+from app.results.scored_runs import WITH_SOURCES
 from app.storage import content_key
 
 log = structlog.get_logger()
@@ -62,18 +60,6 @@ class DrawnRun:
     submission_id: int
     ground_truth_id: int
     mean: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class RunSources:
-    """The inputs of a run. truth, statistics: keys in private storage."""
-
-    sha256: str
-    upload_id: uuid.UUID
-    truth: str
-    statistics: str
-    competition: int
-    protocol: str
 
 
 def version_of(names: Sequence[str]) -> str:
@@ -143,24 +129,23 @@ def _draw_run(platform: Platform, phase_id: int, names: Sequence[str]) -> bool:
     """Draw a run that is not drawn yet. False if there is none. A run that cannot be drawn gets empty overlays."""
     version = version_of(names)
     with platform.transaction() as session:
-        run_id = _next_run(session, phase_id, version)
-        sources = _run_sources(session, run_id) if run_id else None
-    if run_id is None or sources is None:
+        run = _next_run(session, phase_id, version)
+    if run is None:
         return False
     try:
-        made = _drawn_by_child(platform, sources, names)
+        made = _drawn_by_child(platform, run, names)
     except ChildFileError:
         raise
     except ChildError as error:
-        log.warning("predictions could not be drawn", run=run_id, error=str(error))
+        log.warning("predictions could not be drawn", run=run.id, error=str(error))
         made = pack([pack([]), b"[]"])
     overlays, examples = parts_of(BytesIO(made))
-    artefacts.store(platform, EXAMPLES, str(run_id), version, JSON, examples)
-    artefacts.store(platform, RUN, str(run_id), version, PACK, overlays)
+    artefacts.store(platform, EXAMPLES, str(run.id), version, JSON, examples)
+    artefacts.store(platform, RUN, str(run.id), version, PACK, overlays)
     return True
 
 
-def _next_run(session: Session, phase_id: int, version: str) -> int | None:
+def _next_run(session: Session, phase_id: int, version: str) -> Run | None:
     """Find the latest run on a board of a phase that is not drawn in this version."""
     made = (
         select(Artefact.id)
@@ -169,7 +154,8 @@ def _next_run(session: Session, phase_id: int, version: str) -> int | None:
         .exists()
     )
     statement = (
-        select(Run.id)
+        select(Run)
+        .options(*WITH_SOURCES)
         .join(Result, Result.published_run_id == Run.id)
         .join(Board, is_on_board())
         .where(Result.phase_id == phase_id, Run.statistics_key.is_not(None), ~made)
@@ -179,33 +165,17 @@ def _next_run(session: Session, phase_id: int, version: str) -> int | None:
     return session.scalar(statement)
 
 
-def _run_sources(session: Session, run_id: int) -> RunSources:
-    """Load the inputs of a run."""
-    statement = (
-        select(
-            Upload.sha256, Upload.id, GroundTruth.key, Run.statistics_key, Result.competition, Run.protocol
-        )
-        .select_from(Run)
-        .join(Run.result)
-        .join(Result.submission)
-        .join(Submission.upload)
-        .join(Run.ground_truth)
-        .where(Run.id == run_id)
-    )  # fmt: skip
-    sha256, upload_id, truth, statistics, competition, protocol = session.execute(statement).one()
-    return RunSources(sha256 or "", upload_id, truth, statistics or "", competition, protocol)
-
-
-def _drawn_by_child(platform: Platform, sources: RunSources, names: Sequence[str]) -> bytes:
-    archive_key = content_key(sources.sha256, sources.upload_id)
+def _drawn_by_child(platform: Platform, run: Run, names: Sequence[str]) -> bytes:
+    upload = run.result.submission.upload
+    archive_key = content_key(upload.sha256 or "", upload.id)
     with (
         platform.archives.materialise(archive_key) as archive,
-        platform.truths.materialise(sources.truth) as truth,
-        platform.truths.materialise(sources.statistics) as statistics,
+        platform.truths.materialise(run.ground_truth.key) as truth,
+        platform.truths.materialise(run.statistics_key or "") as statistics,
     ):
         return run_in_subprocess(
-            _limits(platform), drawing.draw_run, archive, truth, statistics, sources.competition,
-            sources.protocol, names,
+            _limits(platform), drawing.draw_run, archive, truth, statistics, run.result.competition,
+            run.protocol, names,
         )  # fmt: skip
 
 

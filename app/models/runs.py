@@ -220,6 +220,9 @@ class SimilarPair(Base):
     dismissed_at: Mapped[datetime | None]  # when an organiser explained the similarity
     dismissed_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
     dismiss_reason: Mapped[str | None]
+    result: Mapped[Result] = relationship(foreign_keys=result_id, viewonly=True, lazy="raise")
+    other: Mapped[Result] = relationship(foreign_keys=other_id, viewonly=True, lazy="raise")
+    dismisser: Mapped[User | None] = relationship(viewonly=True, lazy="raise")
 
 
 class Artefact(Base):

@@ -4,7 +4,7 @@ import uuid
 from datetime import datetime
 
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueConstraint, text
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.models.challenges import Challenge, Phase
 from app.models.people import User
@@ -49,6 +49,12 @@ class Thread(Base):
     created_at: Mapped[datetime] = now_column()
     # the newest message, by which lists are sorted; 0 only within the transaction that adds the first
     last_message_id: Mapped[int] = mapped_column(BigInteger, default=0)
+    challenge: Mapped[Challenge] = relationship(viewonly=True, lazy="raise")
+    team: Mapped[Team | None] = relationship(viewonly=True, lazy="raise")
+    asker: Mapped[User] = relationship(viewonly=True, lazy="raise")
+    phase: Mapped[Phase | None] = relationship(viewonly=True, lazy="raise")
+    upload: Mapped[Upload | None] = relationship(viewonly=True, lazy="raise")
+    submission: Mapped[Submission | None] = relationship(viewonly=True, lazy="raise")
 
 
 class ThreadMessage(Base):

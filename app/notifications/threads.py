@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic.config import JsonDict
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select, true
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, joinedload
 
 from app.challenges import asking, challenges
 from app.challenges.answers import LONGEST_MESSAGE
@@ -232,39 +232,57 @@ def visible_threads(actor: Actor, action: Action) -> ColumnElement[bool]:
     return or_(rows_for(actor, action, team=Thread.team_id, challenge=Thread.challenge_id), own)
 
 
-def _rows() -> Select[*tuple[Any, ...]]:
-    """Threads with what `_row` needs."""
+def _rows() -> Select[Thread, datetime, bool]:
+    """Threads with what they are about, when their last message was written, and whether an answer is published."""
     published = select(PublishedAnswer.id).where(PublishedAnswer.thread_id == Thread.id).exists()
     return (
-        select(
-            Thread, Challenge.code, Challenge.title, Team.name, User.name, Phase.image_set, Upload.filename, Method.name,
-            ThreadMessage.created_at, published,
-        )
-        .join(Challenge, Challenge.id == Thread.challenge_id)
-        .join(User, User.id == Thread.asked_by)
+        select(Thread, ThreadMessage.created_at, published)
         .join(ThreadMessage, ThreadMessage.id == Thread.last_message_id)
-        .outerjoin(Team, Team.id == Thread.team_id)
-        .outerjoin(Phase, Phase.id == Thread.phase_id)
-        .outerjoin(Upload, Upload.id == Thread.upload_id)
-        .outerjoin(Submission, Submission.id == Thread.submission_id)
-        .outerjoin(Submission.method)
-    )  # fmt: skip
+        .options(
+            joinedload(Thread.challenge),
+            joinedload(Thread.team),
+            joinedload(Thread.asker),
+            joinedload(Thread.phase),
+            joinedload(Thread.upload).load_only(Upload.filename, raiseload=True),
+            joinedload(Thread.submission)
+            .load_only(Submission.method_id, raiseload=True)
+            .joinedload(Submission.method)
+            .load_only(Method.name, raiseload=True),
+        )
+    )
 
 
-def _row(row: Any) -> ThreadRow:
-    thread, code, title, team, asked_by, image_set, filename, method, last_at, is_published = row
-    about = ThreadObject(image_set, thread.upload_id, filename or "", thread.submission_id, method or "")
+def _row(thread: Thread, last_at: datetime, is_published: bool) -> ThreadRow:  # noqa: FBT001 - of a statement
     return ThreadRow(
-        thread.id, code, title, thread.title, thread.state, thread.team_id, team, asked_by,
-        about if image_set is not None else None, thread.created_at, thread.last_message_id, last_at, is_published,
-    )  # fmt: skip
+        id=thread.id,
+        challenge=thread.challenge.code,
+        challenge_title=thread.challenge.title,
+        title=thread.title,
+        state=thread.state,
+        team_id=thread.team_id,
+        team=thread.team.name if thread.team else None,
+        asked_by=thread.asker.name,
+        about=ThreadObject(
+            image_set=thread.phase.image_set,
+            upload=thread.upload_id,
+            filename=thread.upload.filename if thread.upload else "",
+            submission=thread.submission_id,
+            method=thread.submission.method.name if thread.submission else "",
+        )
+        if thread.phase
+        else None,
+        created_at=thread.created_at,
+        last_message=thread.last_message_id,
+        last_at=last_at,
+        is_published=is_published,
+    )
 
 
 def _page(session: Session, before: int | None, *which: ColumnElement[bool]) -> RowPage[ThreadRow]:
     """Return threads, the one with the newest message first."""
     statement = _rows().where(*which, Thread.last_message_id < before if before else true())
     statement = statement.order_by(Thread.last_message_id.desc()).limit(PAGE + 1)
-    found = [_row(row) for row in session.execute(statement)]
+    found = [_row(*row) for row in session.execute(statement)]
     return page_of(found, PAGE, number=lambda row: row.last_message)
 
 
@@ -300,7 +318,7 @@ def _thread(session: Session, actor: Actor, thread_id: int, before: int | None =
     found = [MessageView(*each) for each in session.execute(messages)]
     page = page_of(found, MESSAGES, number=lambda message: message.id)
     return ThreadView(
-        _row(row[:-1]), page.rows[::-1], page.next, row[-1], actor.organises_challenge(row[0].challenge_id)
+        _row(*row[:3]), page.rows[::-1], page.next, row[3], actor.organises_challenge(row[0].challenge_id)
     )
 
 

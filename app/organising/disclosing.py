@@ -112,10 +112,7 @@ def exposure_page(
         phase = challenges.require_phase(session, actor, phase_id)
         found = exposure.uses(session, phase_id, after, TEAMS)
         rows = disclosures_so_far(phase, exposure.disclosure_changes(session, phase_id))
-    return phase, tuple(
-        Exposure(team, name, archives, contents, incomplete, use, lists, bits_so_far(rows, use))
-        for team, name, archives, contents, incomplete, use, lists in found
-    )
+    return phase, tuple(replace(each, bits=bits_so_far(rows, each.use)) for each in found)
 
 
 def change_disclosure(

@@ -16,7 +16,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
-from app.challenges.disclosure import DisclosureChange, ProbingSigns, Use
+from app.challenges.disclosure import DisclosureChange, Exposure, ProbingSigns, Use
 from app.models import (
     AuditRecord,
     Board,
@@ -72,19 +72,26 @@ def _disclosure_change(at: datetime, before: Mapping[str, Any]) -> DisclosureCha
     return DisclosureChange(at, Disclosure(row) if row else None, before.get("details_at_close"))
 
 
-def uses(
-    session: Session, phase_id: int, after: int, limit: int
-) -> list[tuple[int, str, int, int, int, Use, ProbingSigns]]:
-    """Return teams with scored results, after this id: name, archives, contents, incomplete results, use, lists.
+def uses(session: Session, phase_id: int, after: int, limit: int) -> list[Exposure]:
+    """Return what teams with scored results have used, after this id; the bits are not estimated yet.
 
     Aggregated team by team, because a planner that joins all of them at once reads every result of a long history.
     """
     teams = _teams_with_results(phase_id, after, limit)
     used, probing = _used(teams, phase_id).lateral(), _probing(teams, phase_id).lateral()
     joined = select(teams, used, probing).select_from(teams).join(used, true()).join(probing, true())
-    statement = joined.order_by(teams.c.id)
     return [
-        (*row[:5], Use(*row[5:8]), ProbingSigns(*row[8:])) for row in map(tuple, session.execute(statement))
+        Exposure(
+            team_id=row.id,
+            team=row.name,
+            archives=row.archives,
+            contents=row.contents,
+            incomplete=row.incomplete,
+            use=Use(row.results, row.values, row.steps),
+            lists=ProbingSigns(row.constant, row.partial, row.classes),
+            bits=None,
+        )
+        for row in session.execute(joined.order_by(teams.c.id))
     ]
 
 

@@ -2,15 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from sqlalchemy import and_, select, true
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, joinedload
 
 import scoring
 from app.challenges.challenges import is_open_to_others
 from app.core.access import Action, Actor, ResultVisibility, rows_for
-from app.models import Challenge, ClassScore, GroundTruth, Method, Phase, Result, Run, RunState
+from app.models import Challenge, ClassScore, GroundTruth, Method, Phase, Result, Run, RunState, Submission
 from app.people.teams import is_public
+
+WITH_SOURCES: Final = (
+    joinedload(Run.result).joinedload(Result.submission).joinedload(Submission.upload),
+    joinedload(Run.ground_truth),
+)
+"""Options that load what a run was scored from."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,19 +5,17 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     and_,
     case,
     func,
-    null,
     or_,
     select,
     true,
 )
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session, aliased, contains_eager
 
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, is_open_to_others
@@ -29,7 +27,6 @@ from app.core.paging import RowPage, page_of
 from app.jobs import places
 from app.jobs.places import Places, Wait
 from app.models import (
-    Challenge,
     GroundTruth,
     Method,
     Phase,
@@ -473,44 +470,48 @@ def _is_waiting() -> ColumnElement[bool]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class TeamResult:
+    """The run that is shown of a team's result, and what that costs: None for people outside of the team."""
+
+    run: Run
+    quota: QuotaEffect | None
+    is_waiting: bool
+
+
 def rows_of_teams(
     session: Session, teams: Collection[int], *, only_public: bool, before: int | None
-) -> RowPage[tuple[SubmissionRow, int, int | None]]:
-    """Return results of these teams, newest first, each with its run and the run whose mean the ladder shows for it.
+) -> RowPage[TeamResult]:
+    """Return results of these teams, newest first.
 
-    only_public: leave out private ones; before: the last submission of the previous page. The caller fills in positions
-    and means.
+    only_public: leave out private ones; before: the last submission of the previous page.
     """
     latest = (
         select(func.max(ANY_RUN.id)).where(ANY_RUN.result_id == Result.id).correlate(Result).scalar_subquery()
     )
-    run = func.coalesce(Result.published_run_id, latest)
+    result = contains_eager(Run.result)
     statement = (
-        select(
-            Submission.id, Challenge.code, Phase.image_set, Result.competition, Method.name, Submission.created_at,
-            Result.state, Run.state, Run.id, null(), Run.failure_message, Method.public_at.is_not(None), quota_effect(),
-            _is_waiting(), Run.ladder_run_id,
-        )
+        select(Run, quota_effect(), _is_waiting())
         .select_from(Result)
         .join(Result.submission)
         .join(Result.phase)
-        .join(Phase.challenge)
         .join(Result.method)
-        .join(Run, Run.id == run)
+        .join(Run, Run.id == func.coalesce(Result.published_run_id, latest))
+        .options(
+            result.contains_eager(Result.submission).load_only(Submission.created_at, raiseload=True),
+            result.contains_eager(Result.phase).joinedload(Phase.challenge),
+            result.contains_eager(Result.method).load_only(Method.name, Method.public_at, raiseload=True),
+        )
         .where(Method.team_id.in_(teams), _is_public_result() if only_public else true())
         .where(Submission.id < before if before else true())
         .order_by(Submission.id.desc(), Result.competition)
         .limit(PAGE + 1)
-    )  # fmt: skip
-    found = [(_row(row, only_public=only_public), ladder) for *row, ladder in session.execute(statement)]
-    rows = [(row, row.position or 0, ladder) for row, ladder in found]
-    return page_of(rows, PAGE, number=lambda one: one[0].submission)
-
-
-def _row(columns: Sequence[Any], *, only_public: bool) -> SubmissionRow:
-    *facts, effect, is_waiting = columns
-    row = SubmissionRow(*facts)
-    return row if only_public else replace(row, quota=QuotaEffect(effect), is_waiting=is_waiting)
+    )
+    found = [
+        TeamResult(run, None if only_public else QuotaEffect(effect), is_waiting and not only_public)
+        for run, effect, is_waiting in session.execute(statement)
+    ]
+    return page_of(found, PAGE, number=lambda each: each.run.result.submission_id)
 
 
 def phases_entered(session: Session, teams: Collection[int]) -> set[int]:
@@ -558,29 +559,38 @@ def _shown_rows(
     platform: Platform,
     session: Session,
     actor: Actor,
-    page: RowPage[tuple[SubmissionRow, int, int | None]],
+    page: RowPage[TeamResult],
     phases: Sequence[PhaseView],
 ) -> RowPage[SubmissionRow]:
-    """Return rows as the reader may see them, with their positions in the queue and their means."""
-    queued = [run for row, run, _ in page.rows if row.run_state is RunState.QUEUED]
-    queue = places.places_of(platform, session, queued)
-    headlines = load_headlines(session, {each for _, *runs in page.rows for each in runs})
-    visibilities = {(phase.challenge, phase.image_set): visibility_for(actor, phase) for phase in phases}
-    datasets = {phase.challenge: phase.dataset for phase in phases}
-    shown = tuple(
-        replace(
-            row,
-            position=queue.places.get(run),
-            waits_for=queue.wait(run),
-            mean=visibilities[row.challenge, row.image_set].mean(
-                headlines.get(run), headlines.get(ladder or 0)
-            ),
-            created_at=visibilities[row.challenge, row.image_set].moment(row.created_at),
-            name=name_of(datasets[row.challenge], row.competition),
+    """Return results as the reader may see them, with their positions in the queue and their means."""
+    runs = [each.run for each in page.rows]
+    queue = places.places_of(platform, session, [run.id for run in runs if run.state is RunState.QUEUED])
+    means = load_headlines(session, (number for run in runs for number in (run.id, run.ladder_run_id)))
+    visibilities = {phase.id: visibility_for(actor, phase) for phase in phases}
+
+    def shown(one: TeamResult) -> SubmissionRow:
+        run, result = one.run, one.run.result
+        visibility, challenge = visibilities[result.phase_id], result.phase.challenge
+        return SubmissionRow(
+            submission=result.submission_id,
+            challenge=challenge.code,
+            image_set=result.phase.image_set,
+            competition=result.competition,
+            name=name_of(challenge.dataset, result.competition),
+            method=result.method.name,
+            created_at=visibility.moment(result.submission.created_at),
+            state=result.state,
+            run_state=run.state,
+            position=queue.places.get(run.id),
+            waits_for=queue.wait(run.id),
+            mean=visibility.mean(means.get(run.id), means.get(run.ladder_run_id or 0)),
+            failure_message=run.failure_message,
+            is_public=result.method.public_at is not None,
+            quota=one.quota,
+            is_waiting=one.is_waiting,
         )
-        for row, run, ladder in page.rows
-    )
-    return RowPage(shown, page.next)
+
+    return RowPage(tuple(map(shown, page.rows)), page.next)
 
 
 def submission_page(platform: Platform, actor: Actor, submission_id: int) -> SubmissionView:

@@ -122,7 +122,7 @@ def test_a_page_reads_only_the_results_of_its_teams(history: Rows) -> None:
     with rows_read(history.platform) as found, history.platform.transaction() as session:
         page = exposure.uses(session, history.phase_id, 0, 2)
 
-    assert [use for *_, use, _ in page] == [Use(results=50, values=100, steps=0)] * 2
+    assert [each.use for each in page] == [Use(results=50, values=100, steps=0)] * 2
     assert 100 <= found["class_score"] <= 400
     assert all(100 <= found[table] <= 400 for table in ("run", "result", "method", "submission", "upload")), (
         found
