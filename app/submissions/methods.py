@@ -465,12 +465,15 @@ def method_of(session: Session, viewer: Actor, method_id: int) -> tuple[Method, 
     return (row[0], row[1], row[2]) if row else None
 
 
-def lock_method(session: Session, actor: Actor, action: Action, method_id: int) -> Method | None:
-    """Return a method on which the reader may do this, locked until the end of the transaction."""
-    statement = select(Method).where(
-        Method.id == method_id, rows_for(actor, action, team=Method.team_id, challenge=Method.challenge_id)
-    )
-    return session.scalar(statement.with_for_update().execution_options(populate_existing=True))
+def require_method(session: Session, actor: Actor, action: Action, method_id: int) -> Method:
+    """Return a method on which the reader may do this, locked until the end of the transaction. Raises NotFoundError."""
+    theirs = rows_for(actor, action, team=Method.team_id, challenge=Method.challenge_id)
+    statement = select(Method).where(Method.id == method_id, theirs).with_for_update(key_share=True)
+    method = session.scalar(statement.execution_options(populate_existing=True))
+    if method is None:
+        whose = "there is" if action is Action.ORGANISE else "your team has"
+        raise NotFoundError(f"{whose} no method {method_id}")
+    return method
 
 
 def has_score(session: Session, method_id: int) -> bool:
@@ -560,7 +563,7 @@ def create_or_update_method(
     found = method_like(session, challenge_id, new.name)
     is_ours = found is not None and found.team_id == team_id
     is_same = found is not None and is_ours and folded(found.name) == folded(new.name)
-    method = lock_method(session, actor, Action.CHANGE_METHOD, found.id) if found and is_same else None
+    method = require_method(session, actor, Action.CHANGE_METHOD, found.id) if found and is_same else None
     before = texts(method) if method else new
     changed = {field: value for field, value in new.model_dump(exclude={"name", "answers"}).items() if value}
     after = before.model_copy(update=changed)
@@ -594,9 +597,7 @@ def edit(platform: Platform, actor: Actor, method_id: int, edit: MethodEdit) -> 
     """Change a method's description. Raises NotFoundError, RefusedError with all reasons."""
     try:
         with platform.transaction() as session:
-            method = lock_method(session, actor, Action.CHANGE_METHOD, method_id)
-            if method is None:
-                raise NotFoundError(f"your team has no method {method_id}")
+            method = require_method(session, actor, Action.CHANGE_METHOD, method_id)
             before = texts(method)
             changed = edit.model_dump(exclude_none=True, exclude={"answers"})
             after = before.model_copy(update=changed)
@@ -654,9 +655,7 @@ def make_public(platform: Platform, actor: Actor, method_id: int) -> None:
     Raises NotFoundError, RefusedError.
     """
     with platform.transaction() as session:
-        method = lock_method(session, actor, Action.PUBLISH, method_id)
-        if method is None:
-            raise NotFoundError(f"your team has no method {method_id}")
+        method = require_method(session, actor, Action.PUBLISH, method_id)
         refusals = _publication_refusals(session, method)
         if refusals and method.public_at is None:
             raise RefusedError(list(refusals))
@@ -726,7 +725,7 @@ def hide(platform: Platform, actor: Actor, method_id: int, reason: str) -> None:
     if not reason:
         raise FieldsError({"reason": "say why the method is hidden; its team reads it"})
     with platform.transaction() as session:
-        method = _lock_organised(session, actor, method_id)
+        method = require_method(session, actor, Action.ORGANISE, method_id)
         if method.public_at is None:
             raise ConflictError("This method is not public.")
         before = {"public_at": method.public_at.isoformat()}
@@ -739,7 +738,7 @@ def hide(platform: Platform, actor: Actor, method_id: int, reason: str) -> None:
 def show(platform: Platform, actor: Actor, method_id: int) -> None:
     """Make a hidden method public again. Raises NotFoundError, and ConflictError if it is not hidden."""
     with platform.transaction() as session:
-        method = _lock_organised(session, actor, method_id)
+        method = require_method(session, actor, Action.ORGANISE, method_id)
         if method.hidden_at is None:
             raise ConflictError("This method is not hidden.")
         before = {"hide_reason": method.hide_reason}
@@ -747,14 +746,6 @@ def show(platform: Platform, actor: Actor, method_id: int) -> None:
         _changed_visibility(session, actor, "method.show", method, before=before)
         record_decision(session, actor, method, "showed")
     platform.cache.expire_versions()
-
-
-def _lock_organised(session: Session, actor: Actor, method_id: int) -> Method:
-    theirs = rows_for(actor, Action.ORGANISE, challenge=Method.challenge_id)
-    method = session.scalar(select(Method).where(Method.id == method_id, theirs).with_for_update())
-    if method is None:
-        raise NotFoundError(f"there is no method {method_id}")
-    return method
 
 
 def _changed_visibility(
