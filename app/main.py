@@ -119,7 +119,7 @@ from app.submissions import downloads, quota_api, submitting_pages, upload_api, 
 from app.web.dependencies import ROOT
 from app.web.error_responses import add_error_handlers
 from app.web.middleware import RequestMiddleware
-from app.web.route_marks import FileRoutes
+from app.web.route_marks import MarkedRoutes
 
 API = (
     upload_api.router,
@@ -270,7 +270,7 @@ def create_app(platform: Platform | None = None) -> FastAPI:
         platform=app.state.platform,
         find_caller=partial(sessions.find_caller, app.state.platform),
         check_view=partial(viewing.check, app.state.platform),
-        file_routes=FileRoutes((*API, *PAGES)),
+        marked_routes=MarkedRoutes((*API, *PAGES)),
     )
     if settings.proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.proxies)

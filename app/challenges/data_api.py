@@ -15,7 +15,7 @@ from app.core.access import Action
 from app.core.paging import Before
 from app.core.rate_limits import Limited
 from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
-from app.web.route_marks import Body, sends_file, takes
+from app.web.route_marks import Body, marked
 from app.web.transfers import CONTENT_RESPONSES, ByteRange, IfRange, content_response
 from app.web.tus import (
     TUS,
@@ -57,7 +57,7 @@ def data(platform: ThePlatform, actor: CurrentActor, challenge: str) -> DataPage
     },
     dependencies=[READ, limited(Limited.VIEW)],
 )
-@sends_file
+@marked(sends_file=True)
 def content(
     platform: ThePlatform,
     actor: CurrentActor,
@@ -125,7 +125,7 @@ def delete(
     "/organise/challenges/{challenge}/data/{file_id}/content",
     dependencies=[ORGANISE, limited(Limited.UPLOAD)],
 )
-@takes(Body.DATA_FILE)
+@marked(takes=Body.DATA_FILE)
 async def send(
     request: Request,
     platform: ThePlatform,
@@ -168,7 +168,7 @@ def where(platform: ThePlatform, actor: CurrentActor, data_upload_id: uuid.UUID)
 
 
 @router.patch("/organise/data-uploads/{data_upload_id}", status_code=204, dependencies=[ORGANISE, TUS])
-@takes(Body.DATA_FILE)
+@marked(takes=Body.DATA_FILE)
 async def append(
     request: Request,
     platform: ThePlatform,

@@ -19,7 +19,7 @@ from app.models import Audience, FileKind
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, render_shared, requires
 from app.web.forms import LONGEST_REASON, Form, FormWithFile, TheForm
-from app.web.route_marks import Body, in_views, sends_file, takes
+from app.web.route_marks import Body, marked
 from app.web.transfers import ByteRange, IfRange, chunks_of, content_response
 from app.web.zones import in_form
 
@@ -50,8 +50,7 @@ def checksums(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Res
 
 
 @router.get("/challenges/{challenge}/data/{file_id}", dependencies=[READ, limited(Limited.VIEW)])
-@in_views(shown=False)
-@sends_file
+@marked(sends_file=True, in_views=False)
 def download(
     platform: ThePlatform,
     actor: CurrentActor,
@@ -77,7 +76,7 @@ def _list(request: Request, platform: Platform, actor: Actor, challenge: str, fo
 
 
 @router.post("/organise/challenges/{challenge}/data", dependencies=[ORGANISE, limited(Limited.UPLOAD)])
-@takes(Body.DATA_FILE)
+@marked(takes=Body.DATA_FILE)
 async def add(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: FormWithFile
 ) -> Response:
@@ -138,7 +137,7 @@ def change(
     "/organise/challenges/{challenge}/data/{file_id}/content",
     dependencies=[ORGANISE, limited(Limited.UPLOAD)],
 )
-@takes(Body.DATA_FILE)
+@marked(takes=Body.DATA_FILE)
 async def replace(
     platform: ThePlatform, actor: CurrentActor, challenge: str, file_id: int, form: FormWithFile
 ) -> Response:

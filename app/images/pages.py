@@ -16,7 +16,7 @@ from app.images.viewer import ViewerChoice
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, mark_as_of, render, requires
 from app.web.forms import Form, FormWithFile, TheForm
-from app.web.route_marks import Body, sends_file, takes
+from app.web.route_marks import Body, marked
 from app.web.transfers import LARGEST_PICTURE, ByteRange, IfRange, content_response
 
 router = APIRouter()
@@ -57,7 +57,7 @@ def of_phase(
 
 
 @router.get("/challenges/{challenge}/{image_set}/images.tar", dependencies=[READ, VIEW])
-@sends_file
+@marked(sends_file=True)
 def archive(
     platform: ThePlatform,
     actor: CurrentActor,
@@ -246,7 +246,7 @@ def cover_form(request: Request, platform: ThePlatform, actor: CurrentActor, cha
 
 
 @router.post("/organise/challenges/{challenge}/picture", dependencies=[ORGANISE, limited(Limited.UPLOAD)])
-@takes(Body.PICTURE)
+@marked(takes=Body.PICTURE)
 def set_cover(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: FormWithFile
 ) -> Response:

@@ -16,7 +16,7 @@ from app.intake.applying import Application
 from app.intake.intakes import IntakeFileView, IntakeList, IntakeView
 from app.models import IntakeRole
 from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
-from app.web.route_marks import Body, takes
+from app.web.route_marks import Body, marked
 from app.web.tus import (
     PIECE_TYPE,
     TUS,
@@ -118,7 +118,7 @@ def add_from_folder(
     status_code=201,
     dependencies=[ORGANISE, limited(Limited.UPLOAD)],
 )
-@takes(Body.DATA_SET_FILE)
+@marked(takes=Body.DATA_SET_FILE)
 async def send(
     request: Request,
     platform: ThePlatform,
@@ -140,7 +140,7 @@ async def send(
     status_code=201,
     dependencies=[ORGANISE, TUS, limited(Limited.UPLOAD)],
 )
-@takes(Body.DATA_SET_FILE)
+@marked(takes=Body.DATA_SET_FILE)
 async def create(
     request: Request,
     platform: ThePlatform,
@@ -188,7 +188,7 @@ def where(platform: ThePlatform, actor: CurrentActor, intake_file_id: uuid.UUID)
 
 
 @router.patch("/data-set-files/{intake_file_id}", status_code=204, dependencies=[ORGANISE, TUS])
-@takes(Body.DATA_SET_FILE)
+@marked(takes=Body.DATA_SET_FILE)
 async def append(
     request: Request,
     platform: ThePlatform,

@@ -13,7 +13,7 @@ from app.operations.site import NewSite, SiteSheet
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, platform_of_request, render, requires
 from app.web.forms import Form, TheForm
-from app.web.route_marks import in_views
+from app.web.route_marks import marked
 
 router = APIRouter()
 READ, MANAGE = requires(Action.READ_PUBLIC), requires(Action.MANAGE_SITE)
@@ -21,14 +21,14 @@ CACHED = {"Cache-Control": "public, max-age=31536000, immutable"}  # their addre
 
 
 @router.get("/site/accent.css", dependencies=[READ])
-@in_views(shown=True)
+@marked(in_views=True)
 def accent(platform: ThePlatform) -> Response:
     """Serve the accent colour of the site as a style sheet."""
     return Response(site.accent_css(platform), media_type="text/css", headers=CACHED)
 
 
 @router.get("/site/logo.png", dependencies=[READ])
-@in_views(shown=True)
+@marked(in_views=True)
 def logo(platform: ThePlatform) -> Response:
     """Serve the logo of the site."""
     return Response(site.logo(platform), media_type="image/png", headers=CACHED)

@@ -10,7 +10,7 @@ from app.core.access import Action
 from app.organising import viewing
 from app.organising.viewing import NewView
 from app.web.dependencies import SESSION_COOKIE, CurrentActor, ThePlatform, requires
-from app.web.route_marks import in_views
+from app.web.route_marks import marked
 
 router = APIRouter(prefix="/organise")
 
@@ -29,7 +29,7 @@ def start(
 
 
 @router.post("/view-as/end", dependencies=[requires(Action.READ_PUBLIC)])
-@in_views(shown=True)
+@marked(in_views=True)
 def end(request: Request, platform: ThePlatform) -> Response:
     """End the view of this browser; whoever has none goes to their challenges."""
     view, organiser = request.state.view, request.state.organiser

@@ -20,7 +20,7 @@ from app.models import Method, Phase, Result, Run, Submission, Team, Viewing
 from app.platform import Platform
 from app.web.addresses import route_of
 from app.web.dependencies import action_of
-from app.web.route_marks import part_of_views
+from app.web.route_marks import marks_of
 
 LASTS: Final = timedelta(minutes=30)
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
@@ -72,7 +72,7 @@ def _record(session: Session, actor: Actor, action: str, challenge_id: int, eyes
 def check(platform: Platform, view: View, request: Request) -> None:
     """Raise ForbiddenError unless somebody with this view may send such a request: reading pages of its challenge."""
     route, params = route_of(request)
-    is_part = part_of_views(route) if route else False
+    is_part = marks_of(route).in_views if route else False
     if is_part:
         return
     if request.method not in SAFE:

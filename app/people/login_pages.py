@@ -25,7 +25,7 @@ from app.web.dependencies import (
     requires,
 )
 from app.web.forms import field_errors
-from app.web.route_marks import in_views
+from app.web.route_marks import marked
 
 router = APIRouter()
 
@@ -130,7 +130,7 @@ def _form_page(
 
 
 @router.post("/logout", dependencies=[requires(Action.MANAGE_ACCOUNT)])
-@in_views(shown=True)
+@marked(in_views=True)
 def log_out(request: Request, platform: ThePlatform) -> Response:
     """End this session. The cookie stays, without access, to recognise whose forms are still open in other tabs."""
     people_sessions.log_out(platform, request.cookies.get(SESSION_COOKIE, ""))

@@ -19,7 +19,7 @@ from app.results.details import DetailRequest, ResultDetail
 from app.results.exhibits import ExhibitView
 from app.results.submissions import RunView, SubmissionView
 from app.web.dependencies import CurrentActor, ThePlatform, limited, mark_as_of, render, requires
-from app.web.route_marks import in_views
+from app.web.route_marks import marked
 
 router = APIRouter()
 
@@ -33,7 +33,7 @@ Classes = Annotated[
 
 
 @router.get("/submissions", dependencies=[requires(Action.READ_OWN)])
-@in_views(shown=True)
+@marked(in_views=True)
 def mine(request: Request, platform: ThePlatform, actor: CurrentActor, before: Before = None) -> Response:
     """List the submissions of the reader's team."""
     page, quotas = submissions.own_page(platform, actor, before)

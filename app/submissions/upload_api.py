@@ -22,7 +22,7 @@ from app.submissions.uploads import (
 )
 from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
 from app.web.error_responses import TUS_VERSION
-from app.web.route_marks import Body, takes
+from app.web.route_marks import Body, marked
 from app.web.tus import (
     PIECE_TYPE,
     TUS,
@@ -84,7 +84,7 @@ def options(platform: ThePlatform) -> Response:
     status_code=201,
     dependencies=[UPLOAD, TUS, limited(Limited.UPLOAD)],
 )
-@takes(Body.ARCHIVE)
+@marked(takes=Body.ARCHIVE)
 async def create(
     request: Request,
     platform: ThePlatform,
@@ -116,7 +116,7 @@ def _incoming(upload: UploadView) -> Incoming:
 
 
 @router.patch("/uploads/{upload_id}", status_code=204, dependencies=[CHANGE, TUS])
-@takes(Body.ARCHIVE)
+@marked(takes=Body.ARCHIVE)
 async def append(
     request: Request,
     platform: ThePlatform,
@@ -157,7 +157,7 @@ def remove(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> 
     status_code=201,
     dependencies=[UPLOAD, limited(Limited.UPLOAD)],
 )
-@takes(Body.ARCHIVE)
+@marked(takes=Body.ARCHIVE)
 async def send(
     request: Request,
     response: Response,

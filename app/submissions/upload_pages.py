@@ -12,7 +12,7 @@ from app.core.rate_limits import Limited
 from app.submissions import receiving, uploads
 from app.submissions.uploads import UploadMetadata
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
-from app.web.route_marks import Body, in_views, takes
+from app.web.route_marks import Body, marked
 from app.web.transfers import chunks_of
 
 router = APIRouter()
@@ -23,7 +23,7 @@ Sent = Annotated[UploadFile | str | None, File()]  # text if a program forgot to
 
 
 @router.post("/challenges/{challenge}/{image_set}/submit", dependencies=[UPLOAD, limited(Limited.UPLOAD)])
-@takes(Body.ARCHIVE)
+@marked(takes=Body.ARCHIVE)
 async def send(
     platform: ThePlatform,
     actor: CurrentActor,
@@ -40,7 +40,7 @@ async def send(
 
 
 @router.get("/uploads", dependencies=[requires(Action.READ_OWN)])
-@in_views(shown=True)
+@marked(in_views=True)
 def mine(request: Request, platform: ThePlatform, actor: CurrentActor, after: str | None = None) -> Response:
     """List the team's uploads with the actions possible on each."""
     return render(request, "uploads/mine.html", page=uploads.my_uploads(platform, actor, after))

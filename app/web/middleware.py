@@ -38,7 +38,7 @@ from app.platform import Platform, rolls_back
 from app.web.addresses import parts_of
 from app.web.dependencies import SESSION_COOKIE, client_of_request, service_line
 from app.web.error_responses import TUS_VERSION, answer_error, answer_interrupted
-from app.web.route_marks import FORM_OVERHEAD, MAX_SMALL_BODY, Body, FileRoutes, largest_body
+from app.web.route_marks import FORM_OVERHEAD, MAX_SMALL_BODY, Body, MarkedRoutes, largest_body
 
 MOST_WAITING = 25  # requests of one client or account that may wait for each one being handled
 
@@ -119,13 +119,13 @@ class RequestMiddleware:
         platform: Platform,
         find_caller: FindCaller,
         check_view: CheckView,
-        file_routes: FileRoutes,
+        marked_routes: MarkedRoutes,
     ) -> None:
         self.app = app
         self.platform = platform
         self.find_caller = find_caller
         self.check_view = check_view
-        self.file_routes = file_routes
+        self.marked_routes = marked_routes
         at_once = platform.settings.requests_at_once
         self.turns_of_clients = ConcurrencyLimiter(at_once, "from your address", MOST_WAITING)
         self.turns_of_accounts = ConcurrencyLimiter(at_once, "of your account", MOST_WAITING)
@@ -216,10 +216,10 @@ class RequestMiddleware:
             if caller.view is not None:
                 await run_in_threadpool(self.check_view, caller.view, request)
             _check_second_factor(request, caller.actor)
-            method, path = request.method, request.scope["path"]
-            limit = check_request(request, caller.actor, settings, self.file_routes.body_of(method, path))
+            marks = self.marked_routes.of(request.method, request.scope["path"])
+            limit = check_request(request, caller.actor, settings, marks.takes)
             is_large = limit > MAX_SMALL_BODY and not _is_small(request)
-            if is_large or self.file_routes.sends_file(method, path):  # slow to arrive or to leave
+            if is_large or marks.sends_file:  # slow to arrive or to leave
                 await turn.aclose()
             await self.app(request.scope, bounded(receive, limit), send)
 

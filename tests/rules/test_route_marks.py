@@ -8,7 +8,7 @@ from fastapi.routing import APIRoute
 from app.core.access import Actor
 from app.core.settings import Settings
 from app.main import API, PAGES
-from app.web.route_marks import MAX_SMALL_BODY, Body, FileRoutes, largest_body
+from app.web.route_marks import MAX_SMALL_BODY, Body, MarkedRoutes, largest_body
 
 TAKES = {
     "POST /api/v1/challenges/{challenge}/{image_set}/uploads": Body.ARCHIVE,
@@ -25,7 +25,7 @@ TAKES = {
     "POST /organise/challenges/{challenge}/picture": Body.PICTURE,
 }
 SMALL = {"POST /admin/site/logo"}  # takes a file that is no larger than a form
-FILES = FileRoutes((*API, *PAGES))
+MARKED = MarkedRoutes((*API, *PAGES))
 
 
 def routes() -> Iterator[tuple[str, APIRoute]]:
@@ -37,7 +37,7 @@ def routes() -> Iterator[tuple[str, APIRoute]]:
 
 
 def test_each_address_takes_what_its_route_says() -> None:
-    found = {name: FILES.body_of(name.partition(" ")[0], route.path) for name, route in routes()}
+    found = {name: MARKED.of(name.partition(" ")[0], route.path).takes for name, route in routes()}
 
     assert {name: body for name, body in found.items() if body is not None} == TAKES
 
