@@ -12,7 +12,6 @@ from app.core.access import Action, Actor
 from app.core.audit import LARGEST_ID
 from app.core.errors import RefusedError
 from app.core.rate_limits import Limited
-from app.models import ChallengeVisibility
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
 from app.web.forms import Form, TheForm
@@ -45,14 +44,9 @@ def _page(
     created: CreatedCode | None = None,
     removed: int | None = None,
 ) -> Response:
-    response = render(
-        request,
-        "visibility/visibility.html",
-        page=visibility.visibility_page(platform, actor, challenge, removed),
-        choices=[each for each in ChallengeVisibility if each is not ChallengeVisibility.DRAFT],
-        form=form,
-        created=created,
-    )
+    page = visibility.visibility_page(platform, actor, challenge, removed)
+    form.fill({"visibility": page.visibility})
+    response = render(request, "visibility/visibility.html", page=page, form=form, created=created)
     response.headers["Cache-Control"] = "no-store"
     return response
 

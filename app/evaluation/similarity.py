@@ -316,15 +316,17 @@ def count_open(session: Session) -> dict[int, int]:
     return dict(session.execute(OPEN_PAIRS).all())
 
 
-def organised_pair(session: Session, actor: Actor, pair_id: int) -> tuple[SimilarPair, int] | None:
-    """Lock a pair of a phase that the actor organises. Returns it with the id of its challenge."""
+def organised_pair(session: Session, actor: Actor, pair_id: int) -> tuple[SimilarPair, int]:
+    """Lock a pair of a phase that the actor organises. Returns it with the id of its challenge. Raises NotFoundError."""
     statement = (
         select(SimilarPair, Phase.challenge_id)
         .join(Phase, SimilarPair.phase_id == Phase.id)
         .where(SimilarPair.id == pair_id, organised_by(actor))
     )
     row = session.execute(statement.with_for_update(of=SimilarPair)).one_or_none()
-    return (row[0], row[1]) if row else None
+    if row is None:
+        raise NotFoundError(f"there is no pair {pair_id} in the challenges that you organise")
+    return row[0], row[1]
 
 
 def delete_withdrawn(session: Session) -> None:
@@ -440,12 +442,16 @@ def restore(platform: Platform, actor: Actor, pair_id: int) -> int:
     return _decide(platform, actor, pair_id, None)
 
 
+def phase_of(platform: Platform, actor: Actor, pair_id: int) -> int:
+    """Return the id of the phase of a pair. Raises NotFoundError."""
+    with platform.transaction() as session:
+        pair, _ = organised_pair(session, actor, pair_id)
+        return pair.phase_id
+
+
 def _decide(platform: Platform, actor: Actor, pair_id: int, reason: str | None) -> int:
     with platform.transaction() as session:
-        row = organised_pair(session, actor, pair_id)
-        if row is None:
-            raise NotFoundError(f"there is no pair {pair_id} in the challenges that you organise")
-        pair, challenge_id = row
+        pair, challenge_id = organised_pair(session, actor, pair_id)
         if (pair.dismissed_at is None) == (reason is None):
             raise ConflictError(f"pair {pair_id} is {'not' if reason is None else 'already'} dismissed")
         audit.record(

@@ -11,7 +11,7 @@ from app.core.access import Action, Actor
 from app.core.rate_limits import Limited
 from app.images import archives, covers, lists, pictures, viewer
 from app.images.covers import NewPicture
-from app.images.pictures import PAGE, PageRange, PictureRules, PictureSize, StoredPicture
+from app.images.pictures import PAGE, PageRange, PictureRules, PictureSize, PicturesPage, StoredPicture
 from app.images.viewer import ViewerChoice
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, mark_as_of, render, requires
@@ -53,7 +53,13 @@ def of_phase(
     """Show a page of the images of a phase."""
     window = PageRange(after, before, PAGE)
     page = pictures.pictures_page(platform, actor, challenge, image_set, name.strip(), window)
-    return render(request, "images/pictures.html", page=page, form=Form())
+    return _pictures(request, page, Form())
+
+
+def _pictures(request: Request, page: PicturesPage, form: Form) -> Response:
+    if page.source is not None:
+        form.fill({"is_public": page.source.is_public, "draws_truth": page.source.draws_truth})
+    return render(request, "images/pictures.html", page=page, form=form)
 
 
 @router.get("/challenges/{challenge}/{image_set}/images.tar", dependencies=[READ, VIEW])
@@ -210,7 +216,7 @@ def change(
         return _back(platform, actor, phase_id)
     phase = pictures.organised(platform, actor, phase_id)
     page = pictures.pictures_page(platform, actor, phase.challenge, phase.image_set, "", PageRange())
-    return render(request, "images/pictures.html", page=page, form=form)
+    return _pictures(request, page, form)
 
 
 @router.post("/organise/phases/{phase_id}/pictures/retry", dependencies=[ORGANISE])

@@ -1,14 +1,11 @@
 """HTML pages: the data sets that organisers send."""
 
 import uuid
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Annotated, Any, Final
+from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
 
 import scoring
 from app.core.access import Action, Actor
@@ -21,12 +18,11 @@ from app.models import Disclosure, IntakeRole
 from app.platform import Platform
 from app.web.addresses import page_of_form
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
-from app.web.forms import SentForm, field_errors, values_of
+from app.web.forms import Form, TheForm
 
 router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 
 PictureNumber = Annotated[int, Path(ge=1, le=MOST)]
-NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @router.get("/challenges/{challenge}/data-sets")
@@ -58,28 +54,19 @@ def _back(request: Request, intake_id: uuid.UUID, part: str = "") -> Response:
 @router.get("/data-sets/{intake_id}")
 def data_set(request: Request, platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> Response:
     """Show a data set: its drop zones, files and report, and the form that applies it."""
-    return _page(request, platform, actor, intake_id, NOTHING, NOTHING)
+    return _page(request, platform, actor, intake_id, Form())
 
 
-def _page(
-    request: Request,
-    platform: Platform,
-    actor: Actor,
-    intake_id: uuid.UUID,
-    form: Mapping[str, Any],
-    problems: Mapping[str, str],
-) -> Response:
+def _page(request: Request, platform: Platform, actor: Actor, intake_id: uuid.UUID, form: Form) -> Response:
     intake = intakes.get_intake(platform, actor, intake_id)
     return render(
         request,
         "data_sets/data_set.html",
-        code=422 if problems else 200,
         intake=intake,
         shown=annotated_pictures.shown(platform, actor, intake_id),
         trials=trials.trials_of(platform, actor, intake.phase_id) if intake.phase_id else None,
         phases=applying.phases_to_replace(platform, intake.challenge),
         form=form,
-        problems=problems,
         disclosures=tuple(each for each in Disclosure if each is not Disclosure.FULL),
         protocols={each.name: each.title for each in scoring.PROTOCOLS.values()},
     )
@@ -111,35 +98,33 @@ def cancel(request: Request, platform: ThePlatform, actor: CurrentActor, intake_
 
 @router.post("/data-sets/{intake_id}/apply")
 def apply(
-    request: Request, platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID, sent: SentForm
+    request: Request, platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID, form: TheForm
 ) -> Response:
     """Make an image set of a data set a phase, or the next version of a phase's ground truth."""
-    form = values_of(sent, Application)
-    times = {name: f"{form[name]}Z" if form[name] else None for name in ("opens_at", "closes_at")}
-    try:
-        application = Application.model_validate({**form, **times, "disclosure": form["disclosure"] or None})
-        applying.request_application(platform, actor, intake_id, application)
-    except ValidationError as error:
-        return _page(request, platform, actor, intake_id, form, field_errors(error))
-    except ApplicationError as error:
-        return _page(request, platform, actor, intake_id, form, error.problems)
-    return _to(intake_id)
+    with form.showing_errors():
+        application = form.read(
+            Application, quotas=form.text("quotas"), disclosure=form.text("disclosure") or None
+        )
+        try:
+            applying.request_application(platform, actor, intake_id, application)
+        except ApplicationError as error:
+            raise FieldsError(error.problems) from error
+        return _to(intake_id)
+    return _page(request, platform, actor, intake_id, form)
 
 
 @router.post("/data-sets/{intake_id}/folder")
 def add_from_folder(
-    request: Request, platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID, sent: SentForm
+    request: Request, platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID, form: TheForm
 ) -> Response:
     """Add an archive or a folder of the workers' import folder; for admins."""
-    form = {"role": str(sent.get("role", "")), "path": str(sent.get("path", ""))}
-    try:
-        role = IntakeRole(form["role"])
-        intakes.add_from_folder(platform, actor, intake_id, role, form["path"])
-    except FieldsError as error:
-        return _page(request, platform, actor, intake_id, form, error.by_field)
-    except ValueError:
-        return _page(request, platform, actor, intake_id, form, {"": "choose what the files contain"})
-    return _back(request, intake_id)
+    with form.showing_errors():
+        path, role = form.text("path"), form.text("role")
+        if role not in tuple(IntakeRole):
+            raise FieldsError({"": "choose what the files contain"})
+        intakes.add_from_folder(platform, actor, intake_id, IntakeRole(role), path)
+        return _back(request, intake_id)
+    return _page(request, platform, actor, intake_id, form)
 
 
 @router.post("/data-sets/{intake_id}/delete")

@@ -3,20 +3,18 @@
 from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
 
-from app.core.access import Action
-from app.core.errors import MalformedError
+from app.core.access import Action, Actor
 from app.organising import approvals
 from app.organising.approvals import ApprovalRule, Suspension, TeamRefusal, TeamSearch, TeamState
+from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
+from app.web.forms import Form, TheForm
 
 reading = APIRouter(prefix="/organise", dependencies=[requires(Action.READ_ORGANISING)])
 router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
-
-TextField = Annotated[str, Form()]
 
 
 @reading.get("/challenges/{challenge}/teams")
@@ -28,38 +26,45 @@ def teams(
     search: Annotated[TeamSearch, Query()],
 ) -> Response:
     """List the teams of a challenge."""
+    return _teams(request, platform, actor, challenge, search, Form())
+
+
+def _teams(
+    request: Request, platform: Platform, actor: Actor, challenge: str, search: TeamSearch, form: Form
+) -> Response:
     found = approvals.teams(platform, actor, challenge, search)
     words = {"text": search.text, "state": search.state.value, "after": found.next}
-    older = f"/organise/challenges/{challenge}/teams?{urlencode(words)}" if found.next else None
-    form = {"text": search.text, "state": search.state.value}
-    return render(request, "approvals/teams.html", list=found, form=form, older=older, states=list(TeamState))
+    return render(
+        request,
+        "approvals/teams.html",
+        list=found,
+        search=search.model_dump(mode="json"),
+        form=form.fill({"approves_teams": found.approves_teams, "most_members": found.most_members or ""}),
+        older=f"/organise/challenges/{challenge}/teams?{urlencode(words)}" if found.next else None,
+        states=list(TeamState),
+    )
 
 
 @reading.get("/teams/{team_id}")
 def team(request: Request, platform: ThePlatform, actor: CurrentActor, team_id: int) -> Response:
     """Show a team with its members, its use of quotas, and its extra slots."""
+    return _team(request, platform, actor, team_id, Form())
+
+
+def _team(request: Request, platform: Platform, actor: Actor, team_id: int, form: Form) -> Response:
     sheet = approvals.team_sheet(platform, actor, team_id)
-    return render(request, "approvals/team.html", sheet=sheet, list=sheet)
+    return render(request, "approvals/team.html", sheet=sheet, list=sheet, form=form)
 
 
 @router.post("/challenges/{challenge}/approvals")
 def set_rule(
-    platform: ThePlatform,
-    actor: CurrentActor,
-    challenge: str,
-    approves_teams: TextField = "",
-    most_members: TextField = "",
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
 ) -> Response:
     """Turn approvals on or off, and limit the size of teams."""
-    form = {"approves_teams": bool(approves_teams), "most_members": most_members}
-    try:
-        rule = ApprovalRule.model_validate(form)
-    except ValidationError as error:
-        raise MalformedError(
-            "A team has from 1 to 1,000 members; leave the field empty for any number"
-        ) from error
-    approvals.set_approval_rule(platform, actor, challenge, rule)
-    return _to(challenge)
+    with form.showing_errors():
+        approvals.set_approval_rule(platform, actor, challenge, form.read(ApprovalRule))
+        return _to(challenge)
+    return _teams(request, platform, actor, challenge, TeamSearch(), form)
 
 
 def _to(challenge: str) -> Response:
@@ -73,32 +78,30 @@ def approve(platform: ThePlatform, actor: CurrentActor, team_id: int) -> Respons
 
 
 @router.post("/teams/{team_id}/refuse")
-def refuse(platform: ThePlatform, actor: CurrentActor, team_id: int, reason: TextField = "") -> Response:
+def refuse(
+    request: Request, platform: ThePlatform, actor: CurrentActor, team_id: int, form: TheForm
+) -> Response:
     """Refuse to approve a team."""
-    return _to(approvals.refuse(platform, actor, team_id, _with_reason(reason)))
-
-
-def _with_reason(reason: str) -> TeamRefusal:
-    try:
-        return TeamRefusal(reason=reason)
-    except ValidationError as error:
-        raise MalformedError("Give a reason of at most 1000 characters; the team will see it") from error
+    with form.showing_errors(names={"reason": f"reason-refuse-{team_id}"}):
+        return _to(approvals.refuse(platform, actor, team_id, form.read(TeamRefusal)))
+    return _team(request, platform, actor, team_id, form)
 
 
 @router.post("/teams/{team_id}/suspend")
 def suspend(
-    platform: ThePlatform,
-    actor: CurrentActor,
-    team_id: int,
-    reason: TextField = "",
-    hides_results: TextField = "",
+    request: Request, platform: ThePlatform, actor: CurrentActor, team_id: int, form: TheForm
 ) -> Response:
     """Suspend a team."""
-    suspension = Suspension(reason=_with_reason(reason).reason, hides_results=bool(hides_results))
-    return _to(approvals.suspend(platform, actor, team_id, suspension))
+    with form.showing_errors(names={"reason": f"reason-suspend-{team_id}"}):
+        return _to(approvals.suspend(platform, actor, team_id, form.read(Suspension)))
+    return _team(request, platform, actor, team_id, form)
 
 
 @router.post("/teams/{team_id}/lift-suspension")
-def lift(platform: ThePlatform, actor: CurrentActor, team_id: int, reason: TextField = "") -> Response:
+def lift(
+    request: Request, platform: ThePlatform, actor: CurrentActor, team_id: int, form: TheForm
+) -> Response:
     """End the suspension of a team."""
-    return _to(approvals.lift(platform, actor, team_id, _with_reason(reason)))
+    with form.showing_errors(names={"reason": f"reason-suspend-{team_id}"}):
+        return _to(approvals.lift(platform, actor, team_id, form.read(TeamRefusal)))
+    return _team(request, platform, actor, team_id, form)

@@ -19,7 +19,7 @@ from app.challenges.phase_rules import (
 )
 from app.core import audit
 from app.core.access import Actor
-from app.core.errors import ConflictError, ForbiddenError, MalformedError
+from app.core.errors import ConflictError, FieldsError, ForbiddenError
 from app.models import Disclosure, Phase
 from app.platform import Platform
 from app.results import exposure, ladder
@@ -120,12 +120,13 @@ def change_disclosure(
 ) -> DisclosureView:
     """Change what a phase discloses, with a reason.
 
-    Raises NotFoundError as `disclosure_page` does, ConflictError for an unsafe change, MalformedError for full disclosure
+    Raises NotFoundError as `disclosure_page` does, ConflictError for an unsafe change, FieldsError for full disclosure
     without the confirmation that the annotation is public, RateLimitedError after many refusals because another phase hides it.
     """
     if not wanted.disclosure.is_held_out:
         if not wanted.annotation_is_public:
-            raise MalformedError("full disclosure is for public annotation only; confirm that it is public")
+            reason = "full disclosure is for public annotation only; confirm that it is public"
+            raise FieldsError({"annotation_is_public": reason})
         with platform.transaction() as session:
             phase = challenges.require_phase(session, actor, phase_id)
             if phase.is_held_out and actor.owns_challenge(phase.challenge_id) and actor.user_id is not None:

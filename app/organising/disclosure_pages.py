@@ -1,20 +1,14 @@
 """HTML pages: disclosure and exposure of a phase."""
 
-from collections.abc import Mapping
 from dataclasses import asdict
-from types import MappingProxyType
-from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
-from starlette.datastructures import FormData
 
 from app.challenges.disclosure import DISCLOSURE_LEVELS
 from app.core.access import Action
-from app.core.errors import ConflictError, MalformedError
 from app.organising import disclosing
-from app.organising.disclosing import DisclosureView, NewDisclosure
+from app.organising.disclosing import NewDisclosure
 from app.web.dependencies import (
     CurrentActor,
     ThePlatform,
@@ -23,7 +17,7 @@ from app.web.dependencies import (
     render,
     requires,
 )
-from app.web.forms import SentForm, field_errors, values_of
+from app.web.forms import Form, TheForm
 
 router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 
@@ -31,55 +25,26 @@ router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 @router.get("/phases/{phase_id}/disclosure")
 def disclosure(request: Request, phase_id: int) -> Response:
     """Show the five disclosure options, what attackers can recover under each, and the form to choose one."""
-    return _disclosure(request, phase_id)
+    return _disclosure(request, phase_id, Form())
 
 
-def _form_of(view: DisclosureView) -> dict[str, Any]:
-    """Fill the form with the current settings of the phase."""
-    now = asdict(view.terms) | {"shows_exposure": view.phase.shows_exposure}
-    return values_of(FormData(), NewDisclosure) | now
-
-
-def _disclosure(
-    request: Request,
-    phase_id: int,
-    form: Mapping[str, Any] | None = None,
-    *,
-    problems: Mapping[str, str] = MappingProxyType({}),
-    refused: tuple[str, ...] = (),
-) -> Response:
+def _disclosure(request: Request, phase_id: int, form: Form) -> Response:
     view = disclosing.disclosure_page(platform_of_request(request), actor_of_request(request), phase_id)
+    now = asdict(view.terms) | {"shows_exposure": view.phase.shows_exposure}
     return render(
-        request,
-        "organisers/disclosure.html",
-        code=409 if refused else 422 if problems else 200,
-        view=view,
-        leaks=DISCLOSURE_LEVELS,
-        form=form or _form_of(view),
-        problems=problems,
-        refused=refused,
+        request, "organisers/disclosure.html", view=view, leaks=DISCLOSURE_LEVELS, form=form.fill(now)
     )
 
 
 @router.post("/phases/{phase_id}/disclosure")
 def change_disclosure(
-    request: Request,
-    platform: ThePlatform,
-    actor: CurrentActor,
-    phase_id: int,
-    sent: SentForm,
+    request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int, form: TheForm
 ) -> Response:
     """Change what a phase discloses."""
-    form = values_of(sent, NewDisclosure)
-    try:
-        disclosing.change_disclosure(platform, actor, phase_id, NewDisclosure.model_validate(form))
-    except ValidationError as error:
-        return _disclosure(request, phase_id, form, problems=field_errors(error))
-    except MalformedError as error:
-        return _disclosure(request, phase_id, form, problems={"annotation_is_public": str(error)})
-    except ConflictError as error:
-        return _disclosure(request, phase_id, form, refused=(str(error),))
-    return RedirectResponse(f"/organise/phases/{phase_id}/disclosure", status_code=303)
+    with form.showing_errors():
+        disclosing.change_disclosure(platform, actor, phase_id, form.read(NewDisclosure))
+        return RedirectResponse(f"/organise/phases/{phase_id}/disclosure", status_code=303)
+    return _disclosure(request, phase_id, form)
 
 
 @router.get("/phases/{phase_id}/exposure")

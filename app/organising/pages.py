@@ -3,7 +3,8 @@
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Form, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Form as FormField
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, Field
 
@@ -15,6 +16,7 @@ from app.organising import drafts
 from app.organising import overview as organising_overview
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
+from app.web.forms import LONGEST_REASON, Form, OrBlank, TheForm
 
 RunNumber = Annotated[
     int | None,
@@ -73,9 +75,10 @@ def _phases(
     challenge: str,
     template: str,
     following: UndecidedCursor | None = None,
+    form: Form | None = None,
 ) -> Response:
     view = organising_overview.phases_of(platform, actor, challenge, following)
-    return render(request, template, view=view, following=following)
+    return render(request, template, view=view, following=following, form=form or Form())
 
 
 @router.get("/phases/{phase_id}/ground-truth")
@@ -84,18 +87,22 @@ def ground_truth_of_phase(
 ) -> Response:
     """Redirect to the page with the ground truth of a phase."""
     phase = organised_phase(platform, actor, phase_id)
-    query = f"?rescore={following.rescore}&after={following.run}" if following else ""
-    address = f"/organise/challenges/{quote(phase.challenge)}/ground-truth{query}#phase-{phase_id}"
+    address = (
+        f"/organise/challenges/{quote(phase.challenge)}/ground-truth{_query(following)}#phase-{phase_id}"
+    )
     return RedirectResponse(address, status_code=303)
 
 
-def _to_phase(phase_id: int | None, query: str = "") -> Response:
-    return RedirectResponse(
-        f"/organise/phases/{phase_id}/ground-truth{query}" if phase_id else "/organise", status_code=303
-    )
+def _query(following: UndecidedCursor | None) -> str:
+    return f"?rescore={following.rescore}&after={following.run}" if following else ""
 
 
-PhaseField = Annotated[int | None, Form(description="to return to")]
+def _to_phase(phase_id: int | None, following: UndecidedCursor | None = None) -> Response:
+    address = f"/organise/phases/{phase_id}/ground-truth{_query(following)}" if phase_id else "/organise"
+    return RedirectResponse(address, status_code=303)
+
+
+PhaseField = Annotated[int | None, FormField(description="to return to")]
 
 
 @router.post("/phases/{phase_id}/rescore")
@@ -110,32 +117,41 @@ def rescore_result(
     platform: ThePlatform,
     actor: CurrentActor,
     result_id: int,
-    submission: Annotated[int | None, Form(description="to return to")] = None,
+    submission: Annotated[int | None, FormField(description="to return to")] = None,
 ) -> Response:
     """Score one result again."""
     rescoring.rescore_one_result(platform, actor, result_id)
     return RedirectResponse(f"/submissions/{submission}" if submission else "/organise", status_code=303)
 
 
-class DecisionForm(BaseModel):
-    """A decision, and the page of undecided runs that it was made on."""
+class Decision(BaseModel):
+    """A decision about a result that a re-scoring could not score."""
 
     choice: RescoreChoice
-    reason: Annotated[str, Field(max_length=1000)] = ""
-    phase: int | None = None
-    rescore: int | None = None
-    after: int | None = None
+    reason: Annotated[str, Field(max_length=LONGEST_REASON)] = ""
+
+
+class Place(BaseModel):
+    """The page of undecided runs that a decision is made on."""
+
+    phase: OrBlank[int] = None
+    rescore: OrBlank[int] = None
+    after: OrBlank[int] = None
 
 
 @router.post("/runs/{run_id}/decision")
 def decide(
-    platform: ThePlatform, actor: CurrentActor, run_id: int, form: Annotated[DecisionForm, Form()]
+    request: Request, platform: ThePlatform, actor: CurrentActor, run_id: int, form: TheForm
 ) -> Response:
     """Decide about a result that a re-scoring could not score."""
-    rescoring.decide(platform, actor, run_id, form.choice, form.reason)
-    return _to_phase(
-        form.phase, f"?rescore={form.rescore}&after={form.after}" if form.rescore and form.after else ""
-    )
+    place = form.read(Place)
+    following = following_of(place.rescore, place.after)
+    with form.showing_errors(names={"reason": f"reason-{run_id}"}):
+        made = form.read(Decision)
+        rescoring.decide(platform, actor, run_id, made.choice, made.reason)
+        return _to_phase(place.phase, following)
+    challenge = organised_phase(platform, actor, place.phase or 0).challenge
+    return _phases(request, platform, actor, challenge, "organisers/ground_truth.html", following, form)
 
 
 @router.post("/rescores/{rescore_id}/retry")

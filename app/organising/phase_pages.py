@@ -1,26 +1,23 @@
 """HTML pages: phase settings and extra slots, for organisers; calendars for everyone."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import zip_longest
-from types import MappingProxyType
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
-from starlette.datastructures import FormData
 
 from app.challenges.phase_rules import parse_quota
 from app.core.access import Action
-from app.core.errors import FieldsError, RefusedError
 from app.core.paging import Before
 from app.core.units import MiB
 from app.models import Quota
 from app.organising import closing, pausing, phases
 from app.organising.closing import EarlyClose
 from app.organising.pausing import Pause
-from app.organising.phases import NewQuota, NewRules, PhaseSheet
+from app.organising.phases import NewRules, PhaseSheet
 from app.submissions import quotas
 from app.submissions.quotas import NewSlots
 from app.web.dependencies import (
@@ -31,8 +28,8 @@ from app.web.dependencies import (
     render,
     requires,
 )
-from app.web.forms import SentForm, field_errors, values_of
-from app.web.zones import in_form, moments_of, zone_field
+from app.web.forms import LONGEST_REASON, Form, TheForm
+from app.web.zones import in_form, zone_field
 
 router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 
@@ -42,13 +39,14 @@ CALENDAR = "text/calendar; charset=utf-8"
 MOST_WINDOWS: Final = 4  # of the quotas in the form
 SIZES: Final = ("max_upload", "max_unpacked_bytes", "max_file_bytes")  # in MiB in the form
 DATES: Final = ("opens_at", "closes_at")
-CLOSING: Final = {"early": "", "early_at": "", "early_zone": "UTC", "early_reason": ""}  # the empty form
-NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 Saved = Annotated[bool, Query(description="whether the rules were just changed")]
 
-# the empty form of extra slots; its reason has its own name, because the page has two forms with a reason
-SLOTS: Final = {"team": "", "task": "", "number": "1", "expires_at": "", "slot_reason": ""}
+# the empty forms that close a phase early, pause it and grant slots; their reasons have names of their own
+OTHER_FORMS: Final = {
+    "early": "", "early_at": "", "early_zone": "UTC", "early_reason": "", "pause_reason": "",
+    "team": "", "task": "", "number": "1", "expires_at": "", "slot_reason": "",
+}  # fmt: skip
 
 
 def _form_of(sheet: PhaseSheet) -> dict[str, Any]:
@@ -98,49 +96,42 @@ def _quota_rows(quotas: Sequence[Quota]) -> dict[str, Any]:
     return {"quota_rows": [*windows, *[("", "")] * blank], "quota_total": total}
 
 
-def _sent_quotas(sent: FormData, own: Sequence[Quota]) -> dict[str, Any]:
-    """Return the fields of quotas as they were sent. own: those of the phase."""
-    if "quota_total" not in sent:  # a page that was loaded before an upgrade has one field
-        return _quota_rows(own)
-    rows = [*zip_longest(sent.getlist("quota_results"), sent.getlist("quota_days"), fillvalue="")]
-    return {"quota_rows": rows, "quota_total": sent["quota_total"], "quotas": None}
-
-
-def _quotas(form: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the quotas in a form as the API takes them, without empty rows. Raises ValueError for half a row."""
-    if form["quotas"] is not None:
-        parsed = (parse_quota(part) for part in form["quotas"].split(",") if part.strip())
-        return [{"results": each.results, "days": each.days} for each in parsed]
-    rows = [{"results": results, "days": days} for results, days in form["quota_rows"] if results or days]
-    if any("" in row.values() for row in rows):
-        raise ValueError("give both the results and the days, or leave both empty")
-    total = form["quota_total"]
+def _quotas(form: Form, own: Sequence[Quota]) -> list[dict[str, Any]]:
+    """Return the quotas in a form as the API takes them, without empty rows; half a row is a problem. own: of the phase."""
+    if "quota_total" not in form.sent:  # a page that was loaded before an upgrade has one field
+        form.fill(_quota_rows(own))
+        return [asdict(parse_quota(part)) for part in form.text("quotas").split(",") if part.strip()]
+    sent = [*zip_longest(form.texts("quota_results"), form.texts("quota_days"), fillvalue="")]
+    form.values["quota_rows"] = sent
+    if any((results == "") != (days == "") for results, days in sent):
+        form.refuse({"quotas": "give both the results and the days, or leave both empty"})
+    rows: list[dict[str, Any]] = [
+        {"results": results, "days": days} for results, days in sent if results and days
+    ]
+    total = form.text("quota_total")
     return [*rows, *([{"results": total, "days": None}] if total else [])]
 
 
-def _of_quotas(problems: Mapping[str, str]) -> dict[str, str]:
-    """Show the problems of a quota at all of them."""
-    found = {name: text for name, text in problems.items() if name not in NewQuota.model_fields}
-    wrong = [f"{name} {text}" for name, text in problems.items() if name in NewQuota.model_fields]
-    return found | ({"quotas": "; ".join(wrong)} if wrong else {})
-
-
-def _rules(form: Mapping[str, Any], moments: Mapping[str, Any], sheet: PhaseSheet) -> NewRules:
-    """Convert the form to an API request; an unchanged time keeps its seconds. Raises ValueError.
-
-    moments: the times in the form, in their zones.
-    """
+def _rules(form: Form, sheet: PhaseSheet) -> NewRules:
+    """Read the form; an unchanged time keeps its seconds, and an unchanged limit is not set. Raises FieldsError."""
     now = _form_of(sheet)
-    times = {
-        name: getattr(sheet.phase, name) if in_form(moment) == now[name] else moment
-        for name, moment in moments.items()
+
+    def limit(name: str) -> int | str | None:
+        sent = form.text(name)
+        if sent in ("", now[name]):
+            return None
+        return _in_bytes(sent) if name in SIZES else sent
+
+    rules = form.read(
+        NewRules,
+        quotas=_quotas(form, sheet.phase.own_quotas),
+        frozen_days=form.text("frozen_days") or 0,
+        **{name: limit(name) for name in (*phases.LIMITS, "max_upload")},
+    )
+    unchanged = {
+        name: getattr(sheet.phase, name) for name in DATES if in_form(getattr(rules, name)) == now[name]
     }
-    limits = {
-        name: None if form[name] in ("", now[name]) else form[name] for name in (*phases.LIMITS, "max_upload")
-    }
-    sizes = {name: _in_bytes(value) for name, value in limits.items() if name in SIZES and value is not None}
-    fields = {name: form[name] for name in NewRules.model_fields} | {"frozen_days": form["frozen_days"] or 0}
-    return NewRules.model_validate({**fields, **times, **limits, **sizes, "quotas": _quotas(form)})
+    return rules.model_copy(update=unchanged)
 
 
 @calendars.get("/challenges/{challenge}/calendar.ics")
@@ -158,32 +149,19 @@ def phase_calendar(platform: ThePlatform, challenge: str, image_set: str) -> Res
 @router.get("/phases/{phase_id}")
 def phase(request: Request, phase_id: int, before: Before = None, saved: Saved = False) -> Response:  # noqa: FBT002
     """Show dates, quotas and extra slots of a phase, and the forms that change them."""
-    return _page(request, phase_id, before=before, saved=saved)
+    return _page(request, phase_id, Form(), before=before, saved=saved)
 
 
 def _page(
-    request: Request,
-    phase_id: int,
-    form: Mapping[str, Any] | None = None,
-    slots: Mapping[str, Any] = SLOTS,
-    *,
-    early: Mapping[str, Any] = CLOSING,
-    pause_reason: object = "",
-    problems: Mapping[str, str] = NOTHING,
-    refused: tuple[str, ...] = (),
-    before: int | None = None,
-    saved: bool = False,
+    request: Request, phase_id: int, form: Form, *, before: int | None = None, saved: bool = False
 ) -> Response:
     platform, actor = platform_of_request(request), actor_of_request(request)
-    sheet = phases.phase_rules(platform, actor, phase_id, before, str(slots["team"]))
+    sheet = phases.phase_rules(platform, actor, phase_id, before, form.values.get("team", ""))
     return render(
         request,
         "phases/phase.html",
-        code=409 if refused else 422 if problems else 200,
         sheet=sheet,
-        form={**(form or _form_of(sheet)), **slots, **early, "pause_reason": pause_reason},
-        problems=problems,
-        refused=refused,
+        form=form.fill(_form_of(sheet) | OTHER_FORMS),
         consequences=closing.consequences(sheet.phase),
         may_close=closing.may_close(actor, sheet.phase),
         saved=saved,
@@ -192,75 +170,42 @@ def _page(
 
 @router.post("/phases/{phase_id}/rules")
 def change(
-    request: Request,
-    platform: ThePlatform,
-    actor: CurrentActor,
-    phase_id: int,
-    sent: SentForm,
+    request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int, form: TheForm
 ) -> Response:
     """Change dates and quotas of a phase."""
-    form = values_of(sent, NewRules) | {zone_field(name): sent.get(zone_field(name), "") for name in DATES}
-    sheet = phases.phase_rules(platform, actor, phase_id)
-    form |= _sent_quotas(sent, sheet.phase.own_quotas)
-    moments, problems = moments_of(form, DATES)
-    try:
-        rules = _rules(form, moments, sheet)
-        if not problems:
-            phases.change_rules(platform, actor, phase_id, rules)
-    except ValidationError as error:
-        problems = {**_of_quotas(field_errors(error)), **problems}
-    except ValueError as error:
-        problems["quotas"] = str(error)
-    except RefusedError as error:
-        return _page(request, phase_id, form, refused=tuple(one.message for one in error.refusals))
-    if problems:
-        return _page(request, phase_id, form, problems=problems)
-    return RedirectResponse(f"/organise/phases/{phase_id}?saved=1", status_code=303)
+    with form.showing_errors():
+        rules = _rules(form, phases.phase_rules(platform, actor, phase_id))
+        phases.change_rules(platform, actor, phase_id, rules)
+        return RedirectResponse(f"/organise/phases/{phase_id}?saved=1", status_code=303)
+    return _page(request, phase_id, form)
 
 
 @router.post("/phases/{phase_id}/close")
 def close(
-    request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int, sent: SentForm
+    request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int, form: TheForm
 ) -> Response:
     """Close a phase early."""
-    form = {name: sent.get(name, "") for name in CLOSING}
-    problems: dict[str, str] = {}
-    closes_at = None
-    match form["early"]:
-        case "now":
-            pass
-        case "at":
-            moments, problems = moments_of(form, ["early_at"])
-            closes_at = moments["early_at"]
-            if closes_at is None:
-                problems.setdefault("early_at", "is needed")
-        case _:
-            problems["early"] = "choose one"
-    try:
-        asked = EarlyClose.model_validate({"closes_at": closes_at, "reason": form["early_reason"]})
-    except ValidationError as error:
-        problems["early_reason"] = field_errors(error)["reason"]
-    if problems:
-        return _page(request, phase_id, early=form, problems=problems)
-    try:
+    with form.showing_errors(names={"closes_at": "early_at", "reason": "early_reason"}):
+        early = form.text("early")
+        if early not in ("now", "at"):
+            form.refuse({"early": "choose one"})
+        elif early == "at" and not form.text("closes_at"):
+            form.refuse({"closes_at": "is needed"})
+        asked = form.read(EarlyClose, **({} if early == "at" else {"closes_at": None}))
         closing.close_early(platform, actor, phase_id, asked)
-    except RefusedError as error:
-        return _page(request, phase_id, early=form, refused=tuple(one.message for one in error.refusals))
-    return RedirectResponse(f"/organise/phases/{phase_id}?saved=1", status_code=303)
+        return RedirectResponse(f"/organise/phases/{phase_id}?saved=1", status_code=303)
+    return _page(request, phase_id, form)
 
 
 @router.post("/phases/{phase_id}/pause")
 def pause(
-    request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int, sent: SentForm
+    request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int, form: TheForm
 ) -> Response:
     """Pause scoring of a phase."""
-    form = {"reason": sent.get("pause_reason", "")}
-    try:
-        pausing.pause(platform, actor, phase_id, Pause.model_validate(form))
-    except ValidationError as error:
-        problems = {"pause_reason": field_errors(error)["reason"]}
-        return _page(request, phase_id, pause_reason=form["reason"], problems=problems)
-    return RedirectResponse(f"/organise/phases/{phase_id}#scoring", status_code=303)
+    with form.showing_errors(names={"reason": "pause_reason"}):
+        pausing.pause(platform, actor, phase_id, form.read(Pause))
+        return RedirectResponse(f"/organise/phases/{phase_id}#scoring", status_code=303)
+    return _page(request, phase_id, form)
 
 
 @router.post("/phases/{phase_id}/resume")
@@ -270,48 +215,25 @@ def resume(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Respons
     return RedirectResponse(f"/organise/phases/{phase_id}#scoring", status_code=303)
 
 
-def new_slots(form: Mapping[str, Any]) -> NewSlots:
-    """Convert a form to an API request; its last day is in UTC and counts as a whole. Raises ValidationError."""
-    day = form["expires_at"]
-    return NewSlots.model_validate({**form, "expires_at": day and f"{day}T23:59:59Z"})
-
-
 @router.post("/phases/{phase_id}/slots")
 def grant(
-    request: Request,
-    platform: ThePlatform,
-    actor: CurrentActor,
-    phase_id: int,
-    sent: SentForm,
+    request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int, form: TheForm
 ) -> Response:
-    """Grant extra slots to a team."""
-    slots = values_of(sent, NewSlots) | {"reason": sent.get("slot_reason", "")}
-    shown = {name: slots[name.removeprefix("slot_")] for name in SLOTS}
-    try:
-        quotas.grant(platform, actor, phase_id, new_slots(slots))
-    except ValidationError as error:
-        problems = {
-            "slot_" + name if name == "reason" else name: text for name, text in field_errors(error).items()
-        }
-        return _page(request, phase_id, slots=shown, problems=problems)
-    except FieldsError as error:
-        return _page(request, phase_id, slots=shown, problems=error.by_field)
-    back = sent.get("back_to_team", "")
-    if isinstance(back, str) and back.isascii() and back.isdecimal():
-        return RedirectResponse(f"/organise/teams/{back}", status_code=303)
-    return RedirectResponse(f"/organise/phases/{phase_id}#slots", status_code=303)
+    """Grant extra slots to a team, until the end of a day in UTC."""
+    with form.showing_errors(names={"reason": "slot_reason"}):
+        day = form.text("expires_at")
+        slots = form.read(NewSlots, expires_at=day and f"{day}T23:59:59Z")
+        quotas.grant(platform, actor, phase_id, slots)
+        if (team := form.text("back_to_team")).isascii() and team.isdecimal():
+            return RedirectResponse(f"/organise/teams/{team}", status_code=303)
+        return RedirectResponse(f"/organise/phases/{phase_id}#slots", status_code=303)
+    return _page(request, phase_id, form)
 
 
 @router.post("/slots/{slot_id}/take-back")
-def take_back(
-    platform: ThePlatform,
-    actor: CurrentActor,
-    slot_id: int,
-    reason: Annotated[str, Form(max_length=1000)] = "",
-    team: Annotated[int | None, Form(description="to return to")] = None,
-) -> Response:
+def take_back(platform: ThePlatform, actor: CurrentActor, slot_id: int, form: TheForm) -> Response:
     """Revoke an unused extra slot."""
-    phase_id = quotas.revoke_slot(platform, actor, slot_id, reason)
-    if team is not None:
+    phase_id = quotas.revoke_slot(platform, actor, slot_id, form.text("reason", LONGEST_REASON))
+    if (team := form.text("team")).isascii() and team.isdecimal():
         return RedirectResponse(f"/organise/teams/{team}", status_code=303)
     return RedirectResponse(f"/organise/phases/{phase_id}#slots", status_code=303)

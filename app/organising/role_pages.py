@@ -1,25 +1,22 @@
 """HTML pages: links that give roles, and the people of a challenge."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Annotated, Final
+from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Request
+from fastapi import Form as FormField
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
 
-from app.core.access import Action
+from app.core.access import Action, Actor
 from app.core.rate_limits import Limited
 from app.models import ChallengeRole
 from app.organising import roles
-from app.organising.roles import NewRole, NewRoleInvitation, OrganisedChallenge
+from app.organising.roles import NewRole, NewRoleInvitation
 from app.people import sessions
 from app.people.login_pages import logged_in
+from app.platform import Platform
 from app.web.dependencies import SESSION_COOKIE, CurrentActor, ThePlatform, limited, render, requires
-from app.web.forms import SentForm, field_errors, values_of
-
-NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+from app.web.forms import Form, TheForm
 
 router = APIRouter()
 
@@ -46,40 +43,32 @@ HERE = "/organise/challenges/{challenge}/organisers"
 @router.get(HERE, dependencies=[requires(Action.READ_PEOPLE)])
 def people(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
     """List the people of a challenge and the open invitations."""
-    return _people(request, roles.organised_challenge(platform, actor, challenge))
+    return _people(request, platform, actor, challenge, Form())
 
 
 def _people(
     request: Request,
-    challenge: OrganisedChallenge,
-    form: Mapping[str, str] = NOTHING,
-    problems: Mapping[str, str] = NOTHING,
+    platform: Platform,
+    actor: Actor,
+    challenge: str,
+    form: Form,
     link: str | None = None,
 ) -> Response:
+    found = roles.organised_challenge(platform, actor, challenge)
     return render(
-        request,
-        "roles/organisers.html",
-        code=422 if problems else 200,
-        challenge=challenge,
-        form=form,
-        problems=problems,
-        link=link,
-        roles=list(ChallengeRole),
+        request, "roles/organisers.html", challenge=found, form=form, link=link, roles=list(ChallengeRole)
     )
 
 
 @router.post(HERE, dependencies=[requires(Action.NAME_ORGANISERS), limited(Limited.CHANGE)])
 def invite(
-    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
 ) -> Response:
     """Mail a link to a role, and show it once."""
-    form = values_of(sent, NewRoleInvitation)
-    shown = roles.organised_challenge(platform, actor, challenge)
-    try:
-        link = roles.invite(platform, actor, challenge, NewRoleInvitation.model_validate(form))
-    except ValidationError as error:
-        return _people(request, shown, form, field_errors(error))
-    return _people(request, roles.organised_challenge(platform, actor, challenge), form, link=link)
+    link = None
+    with form.showing_errors():
+        link = roles.invite(platform, actor, challenge, form.read(NewRoleInvitation))
+    return _people(request, platform, actor, challenge, form, link)
 
 
 def _back(challenge: str) -> Response:
@@ -106,7 +95,7 @@ def set_role(
     actor: CurrentActor,
     challenge: str,
     user_id: int,
-    new: Annotated[NewRole, Form()],
+    new: Annotated[NewRole, FormField()],
 ) -> Response:
     """Change the role of somebody."""
     roles.set_role(platform, actor, challenge, user_id, new.role)

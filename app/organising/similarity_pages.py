@@ -1,14 +1,14 @@
 """HTML pages: similar results."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from app.core.access import Action
+from app.core.access import Action, Actor
 from app.evaluation import similarity
 from app.evaluation.similarity import Dismissal
+from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
+from app.web.forms import Form, TheForm
 
 router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 
@@ -24,19 +24,33 @@ def pairs(
     dismissed: bool = False,
 ) -> Response:
     """List pairs of results so similar that the methods may be the same."""
+    return _pairs(request, platform, actor, phase_id, Form(), before, dismissed=dismissed)
+
+
+def _pairs(
+    request: Request,
+    platform: Platform,
+    actor: Actor,
+    phase_id: int,
+    form: Form,
+    before: int | None = None,
+    *,
+    dismissed: bool = False,
+) -> Response:
     found = similarity.pairs(platform, actor, phase_id, before, dismissed=dismissed)
-    return render(request, "similarity/pairs.html", list=found, phase=found.phase, rules=similarity)
+    return render(
+        request, "similarity/pairs.html", list=found, phase=found.phase, rules=similarity, form=form
+    )
 
 
 @router.post("/alike/{pair_id}/dismiss")
 def dismiss(
-    platform: ThePlatform,
-    actor: CurrentActor,
-    pair_id: int,
-    reason: Annotated[str, Form(min_length=1, max_length=1000)],
+    request: Request, platform: ThePlatform, actor: CurrentActor, pair_id: int, form: TheForm
 ) -> Response:
     """Dismiss a pair."""
-    return _to(similarity.dismiss(platform, actor, pair_id, Dismissal(reason=reason)))
+    with form.showing_errors(names={"reason": f"reason-{pair_id}"}):
+        return _to(similarity.dismiss(platform, actor, pair_id, form.read(Dismissal)))
+    return _pairs(request, platform, actor, similarity.phase_of(platform, actor, pair_id), form)
 
 
 @router.post("/alike/{pair_id}/restore")

@@ -1,26 +1,21 @@
 """HTML pages: everything that arrived in a challenge, and what is done to many rows at once."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Annotated, Final
+from typing import Annotated
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
-from pydantic import ValidationError
 
 from app.core.access import Action
-from app.core.errors import MalformedError
+from app.core.errors import FieldsError, MalformedError
 from app.core.rate_limits import Limited
 from app.organising import bulk, submission_api, submissions
 from app.organising.bulk import WITH_REASON, Bulk, BulkRequest, Plan, Selection
 from app.organising.submissions import RowState, SubmissionColumn, TableQuery
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
-from app.web.forms import SentForm, field_errors
+from app.web.forms import Form, TheForm
 
 READ, ORGANISE = map(requires, (Action.READ_ORGANISING, Action.ORGANISE))
-
-NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 router = APIRouter(prefix="/organise/challenges/{challenge}")
 
@@ -65,57 +60,38 @@ router.add_api_route(
 
 @router.post("/submissions/preview", dependencies=[ORGANISE])
 def preview(
-    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
 ) -> Response:
     """Say what an action would do to the selected rows, and ask."""
+    return _bulk(request, bulk.plan(platform, actor, challenge, _selection(form)), form)
+
+
+def _selection(form: Form) -> Selection:
     try:
-        selection = Selection(action=Bulk(str(sent.get("action", ""))), rows=_rows(sent))
-    except ValueError as error:
+        return form.read(Selection)
+    except FieldsError as error:
         raise MalformedError(f"Select between 1 and {bulk.MOST} rows, and what to do to them") from error
-    plan = bulk.plan(platform, actor, challenge, selection)
-    return _bulk(request, plan)
 
 
-def _bulk(
-    request: Request,
-    plan: Plan,
-    reason: str = "",
-    problems: Mapping[str, str] = NOTHING,
-    *,
-    is_done: bool = False,
-) -> Response:
+def _bulk(request: Request, plan: Plan, form: Form, *, is_done: bool = False) -> Response:
     return render(
         request,
         "organisers/bulk.html",
-        code=422 if problems else 200,
         plan=plan,
         asks_reason=plan.action in WITH_REASON,
-        reason=reason,
-        problems=problems,
+        form=form,
         is_done=is_done,
     )
 
 
-def _rows(sent: SentForm) -> tuple[str, ...]:
-    return tuple(str(each) for each in sent.getlist("rows"))
-
-
 @router.post("/submissions/bulk", dependencies=[ORGANISE, limited(Limited.CHANGE)])
 def do(
-    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
 ) -> Response:
     """Do something to the selected rows, and say what was done."""
-    reason = str(sent.get("reason", ""))
-    try:
-        wanted = BulkRequest(action=Bulk(str(sent.get("action", ""))), rows=_rows(sent), reason=reason)
-    except ValidationError as error:
-        if not {"reason", ""} >= field_errors(error).keys():
-            raise MalformedError(f"Select between 1 and {bulk.MOST} rows, and what to do to them") from error
-        selection = Selection(action=Bulk(str(sent.get("action", ""))), rows=_rows(sent))
-        plan = bulk.plan(platform, actor, challenge, selection)
-        problems = {"reason": "Give a reason of at most 1000 characters; the teams read it"}
-        return _bulk(request, plan, reason, problems)
-    except ValueError as error:
-        raise MalformedError("There is no such action") from error
-    plan = bulk.do(platform, actor, challenge, wanted)
-    return _bulk(request, plan, reason, is_done=True)
+    selection = _selection(form)
+    with form.showing_errors(names={"": "reason"}):
+        plan = bulk.do(platform, actor, challenge, form.read(BulkRequest))
+        return _bulk(request, plan, form, is_done=True)
+    form.problems["reason"] = "Give a reason of at most 1000 characters; the teams read it"
+    return _bulk(request, bulk.plan(platform, actor, challenge, selection), form)

@@ -91,7 +91,9 @@ class Form:
 
     def texts(self, name: str) -> list[str]:
         """Return everything that was sent for a field with several values."""
-        return [each for each in self.sent.getlist(name) if isinstance(each, str)]
+        shown = self._names.get(name, name)
+        found = self.sent.getlist(shown if shown in self.sent else name)
+        return [each for each in found if isinstance(each, str)]
 
     def file(self, name: str) -> UploadFile | None:
         """Return the file that was chosen for a field, or None."""
@@ -99,33 +101,38 @@ class Form:
         return found if isinstance(found, UploadFile) and found.filename else None
 
     def read(self, model: type[Model], **values: Any) -> Model:
-        """Validate the fields of a model; what was sent for them is shown again. Raises FieldsError.
+        """Validate the fields of a model; what was sent for them is shown again.
 
         values: what to validate in place of what was sent. A time is in the zone that was sent beside it, or in UTC.
+        Raises FieldsError, also if there are problems already.
         """
-        problems: dict[str, str] = {}
         for name, info in model.model_fields.items():
             sent = self._sent(name, info.annotation, is_list=name not in values)
-            if name not in values and _holds_time(info.annotation):
+            if _holds_time(info.annotation):
                 zone = self.text(zone_field(self._names.get(name, name))) or "UTC"
-                try:
-                    values[name] = parse_moment(sent, zone) if sent else None
-                except ValueError as error:
-                    problems[name], values[name] = str(error), None
+                if name not in values:
+                    values[name] = self._moment(name, sent, zone)
             values.setdefault(name, sent)
         try:
             valid = model.model_validate(values)
         except ValidationError as error:
-            raise FieldsError({**field_errors(error), **problems}) from error
-        if problems:
-            raise FieldsError(problems)
+            raise FieldsError(field_errors(error)) from error
+        if self.problems:
+            raise FieldsError(self.problems)
         return valid
+
+    def _moment(self, name: str, sent: str, zone: str) -> datetime | None:
+        try:
+            return parse_moment(sent, zone) if sent else None
+        except ValueError as error:
+            self.refuse({name: str(error)})
+            return None
 
     def _sent(self, name: str, annotation: Any, *, is_list: bool) -> Any:
         sent: Any = self.text(name)
         if annotation is bool:
             sent = bool(sent)
-        elif is_list and get_origin(annotation) in (list, tuple):
+        elif is_list and get_origin(annotation) in (list, tuple, frozenset):
             sent = self.texts(name)
         self.values[self._names.get(name, name)] = sent
         return sent
@@ -147,8 +154,9 @@ class Form:
         return _Errors(self, conflict)
 
     def refuse(self, by_field: Mapping[str, str], status: int = 422) -> None:
-        """Show these problems, each at its field."""
-        self.problems |= {self._names.get(name, name): reason for name, reason in by_field.items()}
+        """Show these problems, each at its field, if it has none yet."""
+        found = {self._names.get(name, name): reason for name, reason in by_field.items()}
+        self.problems = found | self.problems
         self.status = status
 
 

@@ -68,8 +68,8 @@ TEAMS = TeamList(
     waiting=1,
     teams=(
         ROW,
-        replace(ROW, approval=Approval.REFUSED, approval_reason=EVIL),
-        replace(ROW, approval=Approval.APPROVED, suspended_at=NOW, suspension_reason=EVIL),
+        replace(ROW, id=2, approval=Approval.REFUSED, approval_reason=EVIL),
+        replace(ROW, id=3, approval=Approval.APPROVED, suspended_at=NOW, suspension_reason=EVIL),
     ),
     next=1,
 )
@@ -80,7 +80,7 @@ def of_teams() -> Iterator[Sample]:
     """The pages of teams."""
     nothing: dict[str, Any] = {"form": {}, "problems": {}}
     yield "teams/mine.html", {"mine": MyTeams((), ()), **nothing}
-    page = {"form": {"text": EVIL, "state": "waiting"}, "states": list(TeamState)}
+    page = {"search": {"text": EVIL, "state": "waiting"}, "states": list(TeamState)}
     yield "approvals/teams.html", {"list": TEAMS, "older": "/organise/x", **page}
     no_rule = replace(TEAMS, approves_teams=False)
     for found in (no_rule, replace(no_rule, teams=())):
