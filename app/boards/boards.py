@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, Subquery, and_, func, not_, or_, select, true
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, load_only
 
 import scoring
 from app.boards.columns import further_of, further_values, headline_of
@@ -86,6 +86,11 @@ class Versions:
     scorer: str
     ground_truth: int
     ground_truth_id: uuid.UUID
+
+    @classmethod
+    def of(cls, scored: Board | Run, truth: GroundTruth) -> "Versions":
+        """Return those of a board or a run."""
+        return Versions(scored.protocol, scored.scorer, truth.version, truth.public_id)
 
 
 def is_outdated(row: Versions, board: Versions) -> bool:
@@ -212,8 +217,9 @@ def stored_board(
     )
     statement = (
         select(
-            Board.protocol, Board.scorer, GroundTruth.version, GroundTruth.public_id, published.c.count,
-            func.coalesce(published.c.latest, Board.activated_at), _open_rescores(phase_id).exists(),
+            Board, GroundTruth, published.c.count.label("publications"),
+            func.coalesce(published.c.latest, Board.activated_at).label("updated_at"),
+            _open_rescores(phase_id).exists().label("rescoring"),
         )
         .select_from(Board)
         .join(published, true())
@@ -221,7 +227,9 @@ def stored_board(
         .where(Board.phase_id == phase_id, Board.competition == competition)
     )  # fmt: skip
     row = session.execute(statement).one_or_none()
-    return StoredBoard(Versions(*row[:4]), *row[4:]) if row else None
+    if row is None:
+        return None
+    return StoredBoard(Versions.of(row[0], row[1]), row.publications, row.updated_at, row.rescoring)
 
 
 def _is_before(moment: datetime | None) -> ColumnElement[bool]:
@@ -231,11 +239,7 @@ def _is_before(moment: datetime | None) -> ColumnElement[bool]:
 def select_rows(session: Session, on_board: Subquery, audience: BoardReaders) -> list[StoredRow]:
     """Load the methods on a board. on_board: `current_results` for now, or `former_results` for an earlier date."""
     statement = (
-        select(
-            Run.id, Run.ladder_run_id, Result.is_complete, Method, Submission.id, Submission.training, Team.id, Team.name,
-            Team.suspended_at.is_not(None), Submission.created_at, Run.measure, Run.protocol, Run.scorer,
-            GroundTruth.version, GroundTruth.public_id,
-        )
+        select(Run, Result, Method, Submission, Team, GroundTruth)
         .select_from(on_board)
         .join(Result, Result.id == on_board.c.result_id)
         .join(Run, Run.id == on_board.c.run_id)
@@ -243,16 +247,33 @@ def select_rows(session: Session, on_board: Subquery, audience: BoardReaders) ->
         .join(Result.method)
         .join(Method.team)
         .join(Result.submission)
-        .where(is_shown_to(audience))
-    )  # fmt: skip
-    return [
-        StoredRow(
-            run, ladder, complete, method_view(method), submission_id, Training.model_validate(training),
-            BoardTeam(team_id, team, suspended), date, measure or "", Versions(*versions),
+        .options(
+            load_only(Run.ladder_run_id, Run.measure, Run.protocol, Run.scorer, raiseload=True),
+            load_only(Result.is_complete, raiseload=True),
+            load_only(Submission.training, Submission.created_at, raiseload=True),
+            load_only(Team.name, Team.suspended_at, raiseload=True),
+            load_only(GroundTruth.version, GroundTruth.public_id, raiseload=True),
         )
-        for run, ladder, complete, method, submission_id, training, team_id, team, suspended, date, measure, *versions
-        in session.execute(statement)
-    ]  # fmt: skip
+        .where(is_shown_to(audience))
+    )
+
+    def stored(
+        run: Run, result: Result, method: Method, submission: Submission, team: Team, truth: GroundTruth
+    ) -> StoredRow:
+        return StoredRow(
+            run_id=run.id,
+            ladder_run_id=run.ladder_run_id,
+            is_complete=result.is_complete,
+            method=method_view(method),
+            submission_id=submission.id,
+            training=Training.model_validate(submission.training),
+            team=BoardTeam(team.id, team.name, team.suspended_at is not None),
+            date=submission.created_at,
+            measure=run.measure or "",
+            versions=Versions.of(run, truth),
+        )
+
+    return [stored(*row) for row in session.execute(statement)]
 
 
 @dataclass(frozen=True, slots=True)

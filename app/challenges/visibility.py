@@ -229,15 +229,7 @@ def _invitation_view(row: ChallengeInvitation, redeemed: int) -> InvitationView:
 
 def _people(session: Session, challenge_id: int) -> tuple[InvitedPersonView, ...]:
     statement = (
-        select(
-            User.id,
-            User.name,
-            User.email,
-            ChallengeInvitation.note,
-            InvitedPerson.redeemed_at,
-            Team.id,
-            Team.name,
-        )
+        select(User, ChallengeInvitation.note, InvitedPerson.redeemed_at, Team)
         .join(InvitedPerson, InvitedPerson.user_id == User.id)
         .join(ChallengeInvitation, InvitedPerson.invitation_id == ChallengeInvitation.id)
         .outerjoin(Member, (Member.user_id == User.id) & (Member.challenge_id == challenge_id))
@@ -246,9 +238,17 @@ def _people(session: Session, challenge_id: int) -> tuple[InvitedPersonView, ...
         .order_by(InvitedPerson.redeemed_at.desc(), User.id)
         .limit(MOST_SHOWN)
     )
-    return tuple(
-        InvitedPersonView(*row[:5], TeamOfPerson(*row[5:], row[1]) if row[5] is not None else None)
-        for row in session.execute(statement)
+    return tuple(_person(*row) for row in session.execute(statement))
+
+
+def _person(user: User, code: str, redeemed_at: datetime, team: Team | None) -> InvitedPersonView:
+    return InvitedPersonView(
+        id=user.id,
+        name=user.name,
+        email=user.email,
+        code=code,
+        redeemed_at=redeemed_at,
+        team=TeamOfPerson(team.id, team.name, user.name) if team else None,
     )
 
 

@@ -89,14 +89,27 @@ def records(
     if search.before is not None:
         found.append(AuditRecord.id < search.before)
     statement = (
-        select(
-            AuditRecord.id, AuditRecord.at, AuditRecord.user_id, User.name, AuditRecord.action, AuditRecord.subject,
-            Challenge.code, AuditRecord.reason, AuditRecord.before, AuditRecord.after, AuditRecord.details,
-        )
+        select(AuditRecord, User.name.label("person"), Challenge.code.label("challenge"))
         .outerjoin(User, AuditRecord.user_id == User.id)
         .outerjoin(Challenge, AuditRecord.challenge_id == Challenge.id)
         .where(*found)
         .order_by(AuditRecord.id.desc())
         .limit(limit)
-    )  # fmt: skip
-    return [Record(*row) for row in session.execute(statement)]
+    )
+    return [_view(row[0], person=row.person, challenge=row.challenge) for row in session.execute(statement)]
+
+
+def _view(row: AuditRecord, *, person: str | None, challenge: str | None) -> Record:
+    return Record(
+        id=row.id,
+        at=row.at,
+        by=row.user_id,
+        name=person,
+        action=row.action,
+        subject=row.subject,
+        challenge=challenge,
+        reason=row.reason,
+        before=row.before,
+        after=row.after,
+        details=row.details,
+    )

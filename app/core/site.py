@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.models import Site
@@ -52,17 +51,20 @@ class ServiceLine:
 
 def load_site(session: Session) -> SiteView:
     """Return the settings of the site, by default those of a new installation."""
-    statement = select(
-        Site.name, Site.version, Site.accent, Site.contact, Site.links, Site.imprint != "", Site.privacy != "",
-        Site.logo_digest, Site.tagline, Site.registration,
-    )  # fmt: skip
-    row = session.execute(statement).one_or_none()
-    if row is None:
+    site = session.get(Site, 1)
+    if site is None:
         return SiteView()
-    name, version, accent, contact, links, has_imprint, has_privacy, logo, tagline, registration = row
-    footer = tuple(FooterLink(each["title"], each["address"]) for each in links)
     return SiteView(
-        name, version, accent, contact, footer, has_imprint, has_privacy, logo, tagline, registration or None
+        name=site.name,
+        version=site.version,
+        accent=site.accent,
+        contact=site.contact,
+        links=tuple(FooterLink(each["title"], each["address"]) for each in site.links),
+        has_imprint=bool(site.imprint),
+        has_privacy=bool(site.privacy),
+        logo=site.logo_digest,
+        tagline=site.tagline,
+        registration=site.registration or None,
     )
 
 

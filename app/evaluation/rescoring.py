@@ -22,7 +22,7 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session, aliased, joinedload
 
 import scoring
 from app.challenges import challenges, news, versions
@@ -333,35 +333,54 @@ def open_rescores(
     """
     statement = (  # counts all runs, finished runs, and unscored runs without a decision
         select(
-            Rescore.phase_id, Rescore.id, func.count(Run.id), func.count().filter(Run.state.in_(ENDED)),
-            func.count().filter(Run.state.in_(UNSCORED), Run.decision.is_(None)), Rescore.created_at,
+            Rescore,
+            func.count(Run.id).label("total"),
+            func.count().filter(Run.state.in_(ENDED)).label("done"),
+            func.count().filter(Run.state.in_(UNSCORED), Run.decision.is_(None)).label("failed"),
         )
         .outerjoin(Run, Run.rescore_id == Rescore.id)
         .where(Rescore.phase_id.in_(phases), Rescore.activated_at.is_(None), Rescore.abandoned_at.is_(None))
         .group_by(Rescore.id)
         .order_by(Rescore.id)
-    )  # fmt: skip
+    )
     views = {}
     for row in session.execute(statement):
-        after = following.run if following and following.rescore == row[1] else 0
-        page = undecided_runs(session, row[1], after)
-        views[row[0]] = RescoreView(*row[1:], undecided=page.rows, next=page.next)
+        rescore = row[0]
+        after = following.run if following and following.rescore == rescore.id else 0
+        page = undecided_runs(session, rescore.id, after)
+        views[rescore.phase_id] = RescoreView(
+            id=rescore.id,
+            total=row.total,
+            done=row.done,
+            failed=row.failed,
+            created_at=rescore.created_at,
+            undecided=page.rows,
+            next=page.next,
+        )
     return views
 
 
 def undecided_runs(session: Session, rescore_id: int, after: int) -> RowPage[UndecidedRun]:
     """Return a page of the runs of a re-scoring that await a decision."""
     statement = (
-        select(
-            Run.id, Result.id, Result.submission_id, Result.competition, Method.name, Run.state, Run.failure_message
-        )
-        .join(Run.result)
-        .join(Result.method)
+        select(Run)
+        .options(joinedload(Run.result).joinedload(Result.method).load_only(Method.name, raiseload=True))
         .where(_is_open(rescore_id), Run.state.in_(UNSCORED), Run.id > after)
         .order_by(Run.id)
         .limit(MOST_UNDECIDED + 1)
-    )  # fmt: skip
-    rows = [UndecidedRun(*row) for row in session.execute(statement)]
+    )
+    rows = [
+        UndecidedRun(
+            run=run.id,
+            result=run.result_id,
+            submission=run.result.submission_id,
+            competition=run.result.competition,
+            method=run.result.method.name,
+            state=run.state,
+            failure_message=run.failure_message,
+        )
+        for run in session.scalars(statement)
+    ]
     return page_of(rows, MOST_UNDECIDED, number=lambda row: row.run)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import and_, cast, func, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, contains_eager
 from sqlalchemy.types import Text
 
 import scoring
@@ -142,11 +142,9 @@ FIGURES = "board figures"  # artefact kind: the list of a board's figures
 def select_rows(session: Session, phase_id: int, competition: int) -> list[FigureRow]:
     """Load the public methods on a board."""
     is_outdated = or_(Run.ground_truth_id != Board.ground_truth_id, Run.scorer != Board.scorer)
+    result = contains_eager(Run.result)
     statement = (
-        select(
-            Run.id, Run.ladder_run_id, Result.is_complete, Method.id, Method.name, Method.is_baseline,
-            Submission.created_at, func.coalesce(Run.measure, ""), is_outdated,
-        )
+        select(Run, is_outdated)
         .join(Result, Result.published_run_id == Run.id)
         .join(Board, is_on_board())
         .join(Result.method)
@@ -156,9 +154,28 @@ def select_rows(session: Session, phase_id: int, competition: int) -> list[Figur
             Result.competition == competition,
             is_shown_to(BoardReaders.PUBLIC),
         )
+        .options(
+            result.contains_eager(Result.method).load_only(Method.name, Method.is_baseline, raiseload=True),
+            result.contains_eager(Result.submission).load_only(Submission.created_at, raiseload=True),
+        )
         .order_by(Run.id)
-    )  # fmt: skip
-    return [FigureRow(*row) for row in session.execute(statement)]
+    )
+    return [_figure_row(*row) for row in session.execute(statement)]
+
+
+def _figure_row(run: Run, is_outdated: bool) -> FigureRow:  # noqa: FBT001 - a column
+    result = run.result
+    return FigureRow(
+        run_id=run.id,
+        ladder_run_id=run.ladder_run_id,
+        is_complete=result.is_complete,
+        method_id=result.method.id,
+        name=result.method.name,
+        is_baseline=result.method.is_baseline,
+        date=result.submission.created_at,
+        measure=run.measure or "",
+        is_outdated=is_outdated,
+    )
 
 
 def exhibits(

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import structlog
 from sqlalchemy import Select, Text, and_, cast, delete, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, contains_eager
 
 from app.boards.boards import BoardReaders, is_shown_to
 from app.challenges import challenges
@@ -263,25 +263,34 @@ def can_be_drawn(session: Session, run_id: int) -> bool:
     return session.scalar(statement) is not None
 
 
-def _runs() -> Select[*tuple[Any, ...]]:
+def _runs() -> Select[Run, float | None]:
+    """Select runs with their results and methods, and the mean of each."""
     return (
-        select(
-            Run.id,
-            Result.competition,
-            Method.name,
-            Result.submission_id,
-            Run.ground_truth_id,
-            ClassScore.value,
-        )
+        select(Run, ClassScore.value)
         .join(Run.result)
         .join(Result.method)
         .outerjoin(ClassScore, and_(ClassScore.run_id == Run.id, ClassScore.class_name.is_(None)))
+        .options(
+            contains_eager(Run.result).contains_eager(Result.method).load_only(Method.name, raiseload=True)
+        )
+    )
+
+
+def _drawn(run: Run, mean: float | None) -> DrawnRun:
+    result = run.result
+    return DrawnRun(
+        run_id=run.id,
+        competition=result.competition,
+        method=result.method.name,
+        submission_id=result.submission_id,
+        ground_truth_id=run.ground_truth_id,
+        mean=mean,
     )
 
 
 def run_of(session: Session, run_id: int) -> DrawnRun:
     """Load an existing run, whether it is on a board or not."""
-    return DrawnRun(*session.execute(_runs().where(Run.id == run_id)).one())
+    return _drawn(*session.execute(_runs().where(Run.id == run_id)).one())
 
 
 def runs_on_boards(session: Session, phase_id: int, audience: BoardReaders) -> list[DrawnRun]:
@@ -300,7 +309,7 @@ def runs_on_boards(session: Session, phase_id: int, audience: BoardReaders) -> l
     runs: list[DrawnRun] = []
     counts: dict[int, int] = {}
     for row in session.execute(statement):
-        run = DrawnRun(*row)
+        run = _drawn(*row)
         counts[run.competition] = counts.get(run.competition, 0) + 1
         if counts[run.competition] <= MOST_RUNS:
             runs.append(run)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import sha256
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import ColumnElement, Row, Select, and_, func, select, update
@@ -195,13 +195,10 @@ def _counts(phase_id: int) -> Select[int, int, int]:
     )
 
 
-def _pictures(phase_id: int, *conditions: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+def _pictures(phase_id: int, *conditions: ColumnElement[bool]) -> Select[Picture, str | None, bool]:
     is_awaited = queue.is_pending(JobKind.PICTURES, func.concat("phase ", Picture.phase_id))
     return (
-        select(
-            Picture.position, Picture.name, Picture.width, Picture.height, PictureBatch.made, Picture.problem,
-            is_awaited,
-        )
+        select(Picture, PictureBatch.made, is_awaited)
         .join(PictureBatch, _is_its_batch())
         .where(Picture.phase_id == phase_id, *conditions)
     )  # fmt: skip
@@ -215,16 +212,22 @@ def _can_be_shown() -> ColumnElement[bool]:
     return and_(Picture.problem.is_(None), PictureBatch.made.is_not(None))
 
 
-def _view(row: Row[*tuple[Any, ...]]) -> PictureView:
-    position, name, width, height, made, problem, is_awaited = row
-    if not (made or problem or is_awaited):
-        problem = NOT_MADE
-    return PictureView(position, name, width, height, made[:12] if made and not problem else None, problem)
+def _view(row: Row[Picture, str | None, bool]) -> PictureView:
+    picture, made, is_awaited = row
+    problem = picture.problem if made or picture.problem or is_awaited else NOT_MADE
+    return PictureView(
+        picture.position,
+        picture.name,
+        picture.width,
+        picture.height,
+        made[:12] if made and not problem else None,
+        problem,
+    )
 
 
 def _page(
     session: Session, phase_id: int, beginning: str, window: PageRange
-) -> tuple[list[Row[*tuple[Any, ...]]], int | None, int | None]:
+) -> tuple[list[Row[Picture, str | None, bool]], int | None, int | None]:
     """Load some images by the beginning of their names, with the positions before and after which there are more."""
     chosen = _pictures(phase_id, Picture.name.startswith(beginning, autoescape=True)).limit(window.limit + 1)
     if window.before is None:
@@ -235,8 +238,8 @@ def _page(
         backwards = chosen.where(Picture.position < window.before).order_by(Picture.position.desc())
         rows = list(reversed(session.execute(backwards).all()))
         shown, has_previous, has_next = rows[-window.limit :], len(rows) > window.limit, True
-    previous = shown[0].position if shown and has_previous else None
-    return shown, previous, shown[-1].position if shown and has_next else None
+    previous = shown[0][0].position if shown and has_previous else None
+    return shown, previous, shown[-1][0].position if shown and has_next else None
 
 
 def picture_of(session: Session, phase_id: int, name: str) -> PictureView | None:

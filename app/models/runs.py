@@ -166,6 +166,8 @@ class AnonymousLink(Base):
     created_at: Mapped[datetime] = now_column()
     revoked_at: Mapped[datetime | None]
     revealed_at: Mapped[datetime | None]  # when it started to redirect to the page of the submission
+    result: Mapped[Result] = relationship(viewonly=True, lazy="raise")
+    run: Mapped[Run] = relationship(viewonly=True, lazy="raise")
 
 
 class BoardGroups(Base):

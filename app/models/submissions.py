@@ -157,6 +157,9 @@ class ExtraSlot(Base):
     granted_at: Mapped[datetime] = now_column()
     expires_at: Mapped[datetime | None]  # it can be used until then
     taken_back_at: Mapped[datetime | None]
+    phase: Mapped[Phase] = relationship(viewonly=True, lazy="raise")
+    team: Mapped[Team] = relationship(viewonly=True, lazy="raise")
+    granter: Mapped[User | None] = relationship(viewonly=True, lazy="raise")
 
 
 class Result(Base):

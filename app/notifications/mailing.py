@@ -348,19 +348,27 @@ TROUBLE: Final = timedelta(minutes=10)  # for which the mail server may be away 
 
 def failed_mails(platform: Platform, before: int | None = None) -> RowPage[FailedMail]:
     """Return a page of the mails that were given up, newest first. before: the last of the previous page."""
-    row = NotificationMail
-    address, error = func.coalesce(row.address, ""), func.coalesce(row.error, "")
-    failed_at = func.coalesce(row.failed_at, row.created_at)
     statement = (
-        select(row.kind, row.id, row.user_id, User.name, address, row.attempts, error, failed_at)
-        .join(User, User.id == row.user_id)
-        .where(row.failed_at.is_not(None), row.id < before if before else true())
-        .order_by(row.id.desc())
+        select(NotificationMail, User.name)
+        .join(User, User.id == NotificationMail.user_id)
+        .where(NotificationMail.failed_at.is_not(None), NotificationMail.id < before if before else true())
+        .order_by(NotificationMail.id.desc())
         .limit(PAGE + 1)
     )
     with platform.transaction() as session:
-        rows = session.execute(statement).all()
-    found = [FailedMail(KINDS[row[0]].title, *row[1:]) for row in rows]
+        found = [
+            FailedMail(
+                title=KINDS[mail.kind].title,
+                id=mail.id,
+                user_id=mail.user_id,
+                name=name,
+                address=mail.address or "",
+                attempts=mail.attempts,
+                error=mail.error or "",
+                failed_at=mail.failed_at or mail.created_at,
+            )
+            for mail, name in session.execute(statement)
+        ]
     return page_of(found, PAGE, number=lambda mail: mail.id)
 
 

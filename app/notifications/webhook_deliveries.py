@@ -191,7 +191,7 @@ def _reason_to_end(session: Session, hook: Webhook) -> str:
     """Return why nothing is sent to a webhook any more, although it is on; empty if there is no reason."""
     if hook.challenge_id is None:
         return NO_TEAMS
-    author = sessions.person_as_actor(session, hook.created_by)
+    author = sessions.actor_of(session, hook.created_by)
     is_organiser = author is not None and author.organises_challenge(hook.challenge_id)
     return "" if is_organiser else "the person who made it is no longer an organiser"
 

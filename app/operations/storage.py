@@ -102,17 +102,17 @@ def _lines(session: Session, retention: Retention) -> list[StorageLine]:
     statement = (
         select(
             stored.c.kind,
-            func.count(),
-            func.sum(stored.c.received),
-            func.min(stored.c.due),
-            func.count().filter(soon),
+            func.count().label("uploads"),
+            func.sum(stored.c.received).label("bytes"),
+            func.min(stored.c.due).label("next_removal"),
+            func.count().filter(soon).label("due_within_day"),
         )
         .group_by(stored.c.kind)
         .order_by(stored.c.kind)
     )
     return [
-        StorageLine(kind, count, int(size), due, soon)
-        for kind, count, size, due, soon in session.execute(statement)
+        StorageLine(row.kind, row.uploads, int(row.bytes), row.next_removal, row.due_within_day)
+        for row in session.execute(statement)
     ]
 
 
@@ -126,11 +126,12 @@ def check_soon(platform: Platform) -> None:
 def _damaged(session: Session) -> tuple[DamagedContentView, ...]:
     """Return the damaged files found first, with the number of runs waiting for each."""
     jobs = select(func.count()).where(Job.damaged_content_id == DamagedContent.id)
-    statement = select(
-        DamagedContent.what, DamagedContent.store, DamagedContent.key, DamagedContent.found_at,
-        DamagedContent.checked_at, jobs.correlate(DamagedContent).scalar_subquery(),
-    ).order_by(DamagedContent.id)  # fmt: skip
-    return tuple(DamagedContentView(*row) for row in session.execute(statement.limit(MAX_LISTED)))
+    runs = jobs.correlate(DamagedContent).scalar_subquery()
+    statement = select(DamagedContent, runs).order_by(DamagedContent.id).limit(MAX_LISTED)
+    return tuple(
+        DamagedContentView(row.what, row.store, row.key, row.found_at, row.checked_at, runs)
+        for row, runs in session.execute(statement)
+    )
 
 
 def count_damaged(session: Session) -> int:

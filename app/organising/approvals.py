@@ -210,15 +210,28 @@ def select_teams(session: Session, challenge_id: int, search: TeamSearch, limit:
     found = Team.name.icontains(search.text, autoescape=True) if search.text else true()
     earlier = Team.id < search.after if search.after is not None else true()
     statement = (
-        select(
-            Team.id, Team.name, Team.affiliation, members, results, Team.created_at, Team.approval,
-            Team.approval_reason, Team.suspended_at, Team.suspension_reason, Team.hides_results,
-        )
+        select(Team, members.label("members"), results.label("results"))
         .where(Team.challenge_id == challenge_id, found, _is_in(search.state), earlier)
         .order_by(Team.id.desc())
         .limit(limit)
-    )  # fmt: skip
-    return [TeamRow(*row) for row in session.execute(statement)]
+    )
+    return [_row(row[0], members=row.members, results=row.results) for row in session.execute(statement)]
+
+
+def _row(team: Team, *, members: int, results: int) -> TeamRow:
+    return TeamRow(
+        id=team.id,
+        name=team.name,
+        affiliation=team.affiliation,
+        members=members,
+        results=results,
+        created_at=team.created_at,
+        approval=team.approval,
+        approval_reason=team.approval_reason,
+        suspended_at=team.suspended_at,
+        suspension_reason=team.suspension_reason,
+        hides_results=team.hides_results,
+    )
 
 
 def count_waiting(session: Session, challenge_id: int) -> int:

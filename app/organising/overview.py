@@ -471,16 +471,16 @@ def _frequent_problems(session: Session, phase_ids: Iterable[int]) -> tuple[Freq
     statement = (
         select(
             listed.c.code,
-            uploads,
-            func.count(distinct(listed.c.team_id)),
-            func.array_agg(aggregate_order_by(listed.c.line, newest))[1],
-            func.array_agg(aggregate_order_by(listed.c.id, newest))[1],
+            uploads.label("uploads"),
+            func.count(distinct(listed.c.team_id)).label("teams"),
+            func.array_agg(aggregate_order_by(listed.c.line, newest))[1].label("line"),
+            func.array_agg(aggregate_order_by(listed.c.id, newest))[1].label("upload"),
         )
         .group_by(listed.c.code)
         .order_by(uploads.desc(), listed.c.code)
         .limit(MOST_PROBLEMS)
     )
     return tuple(
-        FrequentProblem(code or "", count, teams, line, str(upload))
-        for code, count, teams, line, upload in session.execute(statement)
+        FrequentProblem(row.code or "", row.uploads, row.teams, row.line, str(row.upload))
+        for row in session.execute(statement)
     )

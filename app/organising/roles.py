@@ -145,12 +145,12 @@ def lock_usable_link(session: Session, token_hash: bytes, *, is_setup: bool = Fa
 
 def invitations_of(session: Session, challenge_id: int) -> tuple[RoleInvitation, ...]:
     """Return the mailed links of a challenge that can be used, the newest first."""
-    columns = (
-        OneTimeLink.token_hash, func.coalesce(OneTimeLink.email, ""), OneTimeLink.role, OneTimeLink.created_at, OneTimeLink.expires_at,
-    )  # fmt: skip
     mailed = (OneTimeLink.challenge_id == challenge_id, OneTimeLink.email.is_not(None), is_usable())
-    statement = select(*columns).where(*mailed).order_by(OneTimeLink.created_at.desc())
-    return tuple(RoleInvitation(row[0].hex(), *row[1:]) for row in session.execute(statement))
+    statement = select(OneTimeLink).where(*mailed).order_by(OneTimeLink.created_at.desc())
+    return tuple(
+        RoleInvitation(row.token_hash.hex(), row.email or "", row.role, row.created_at, row.expires_at)
+        for row in session.scalars(statement)
+    )
 
 
 def has_owner(session: Session, challenge_id: int) -> bool:

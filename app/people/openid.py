@@ -237,11 +237,8 @@ def record_use(session: Session, issuer: str, subject: str) -> None:
 
 def select_links(session: Session, user_id: int) -> dict[str, LinkedLogin]:
     """Return the logins linked to an account, by issuer."""
-    columns = (Identity.issuer, Identity.email, Identity.linked_at, Identity.last_used_at)
-    rows = session.execute(select(*columns).where(Identity.user_id == user_id))
-    return {
-        issuer: LinkedLogin(email, linked_at, last_used_at) for issuer, email, linked_at, last_used_at in rows
-    }
+    rows = session.scalars(select(Identity).where(Identity.user_id == user_id))
+    return {row.issuer: LinkedLogin(row.email, row.linked_at, row.last_used_at) for row in rows}
 
 
 def delete_link(session: Session, user_id: int, issuer: str) -> bool:

@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
@@ -12,6 +12,7 @@ from sqlalchemy import (
     BindParameter,
     ColumnElement,
     Interval,
+    Row,
     Text,
     and_,
     bindparam,
@@ -151,22 +152,14 @@ def open_session(session: Session, token_hash: bytes, lifetimes: LoginSettings) 
     found = session.execute(OF_COOKIE, {"token_hash": token_hash, **times}).one_or_none()
     if found is None:
         return None
-    (
-        is_recent,
-        is_unseen,
-        awaits_code,
-        challenge_id,
-        code,
-        title,
-        is_visitor,
-        unread,
-        *person,
-    ) = found
-    if is_unseen:
+    if found.is_unseen:
         is_this = LoginSession.token_hash == token_hash
         session.execute(update(LoginSession).where(is_this).values(last_seen_at=func.now()))
-    view = View(challenge_id, code, title, is_visitor=is_visitor) if challenge_id else None
-    return OpenSession(_actor(person, is_recent=is_recent, unread=unread), awaits_code, view)
+    view = None
+    if found.challenge_id:
+        view = View(found.challenge_id, found.code, found.title, is_visitor=found.is_visitor)
+    actor = _actor(found, is_recent=found.is_recent, unread=found.unread)
+    return OpenSession(actor, found.awaits_code, view)
 
 
 def owner_of_token(session: Session, token_hash: bytes) -> Actor | None:
@@ -174,48 +167,34 @@ def owner_of_token(session: Session, token_hash: bytes) -> Actor | None:
     found = session.execute(OF_TOKEN, {"token_hash": token_hash}).one_or_none()
     if found is None:
         return None
-    scopes, is_due, *person = found
-    if is_due:
+    if found.is_due:
         tokens.record_use(session, token_hash)
-    return _actor(person, scopes=frozenset(map(Scope, scopes)))
-
-
-def person_as_actor(session: Session, user_id: int | None) -> Actor | None:
-    """Return a person with what they may do now, for something that goes on without a request of theirs.
-
-    None if the account was deleted or is suspended.
-    """
-    statement = select(*_PERSON).where(
-        User.id == user_id, User.suspended_at.is_(None), User.deleted_at.is_(None)
-    )
-    found = session.execute(statement).one_or_none()
-    return _actor(found) if found else None
+    return _actor(found, scopes=frozenset(map(Scope, found.scopes)))
 
 
 def _actor(
-    person: Sequence[Any],
+    person: Row[*tuple[Any, ...]],
     *,
     scopes: frozenset[Scope] | None = None,
     is_recent: bool = False,
     unread: int = 0,
 ) -> Actor | None:
     """Return the actor for the columns of `_PERSON`; None if the person is suspended."""
-    user_id, teams, name, email, role, is_verified, roles, has_password, has_second_factor = person
-    if user_id is None:
+    if person.user_id is None:
         return None
     return Actor(
-        user_id=user_id,
-        teams=frozenset(teams),
-        name=name,
-        email=email,
-        role=role,
-        is_verified=is_verified,
-        organises=_with_role(roles, ChallengeRole.ORGANISER, ChallengeRole.OWNER),
-        owns=_with_role(roles, ChallengeRole.OWNER),
-        views=_with_role(roles, ChallengeRole.VIEWER),
+        user_id=person.user_id,
+        teams=frozenset(person.teams),
+        name=person.name,
+        email=person.email,
+        role=person.role,
+        is_verified=person.is_verified,
+        organises=_with_role(person.roles, ChallengeRole.ORGANISER, ChallengeRole.OWNER),
+        owns=_with_role(person.roles, ChallengeRole.OWNER),
+        views=_with_role(person.roles, ChallengeRole.VIEWER),
         scopes=scopes,
-        has_password=has_password,
-        has_second_factor=has_second_factor,
+        has_password=person.has_password,
+        has_second_factor=person.has_second_factor,
         is_recent=is_recent,
         unread=unread,
     )
@@ -225,8 +204,11 @@ def _with_role(roles: Mapping[str, str], *wanted: ChallengeRole) -> frozenset[in
     return frozenset(int(challenge) for challenge, role in roles.items() if role in wanted)
 
 
-def actor_of(session: Session, user_id: int) -> Actor | None:
-    """Return a person as whoever reads with all their rights, such as their mail; None if suspended or deleted."""
+def actor_of(session: Session, user_id: int | None) -> Actor | None:
+    """Return a person with what they may do now, for what goes on without a request of theirs, such as mail to them.
+
+    None if the account was deleted or is suspended.
+    """
     is_active = (User.suspended_at.is_(None), User.deleted_at.is_(None))
     person = session.execute(select(*_PERSON).where(User.id == user_id, *is_active)).one_or_none()
     return _actor(person) if person else None
@@ -240,17 +222,19 @@ def select_sessions(
     session: Session, user_id: int, this: bytes, lifetimes: LoginSettings
 ) -> tuple[SessionView, ...]:
     """Return a person's live sessions, the last used first; `this` is the hash of the current one."""
-    columns = (
-        LoginSession.token_hash,
-        LoginSession.browser,
-        LoginSession.created_at,
-        LoginSession.last_seen_at,
-        LoginSession.token_hash == this,
-    )
     is_theirs = (LoginSession.user_id == user_id, ~LoginSession.awaits_code)
-    statement = select(*columns).where(*is_theirs, *_is_live(lifetimes.session_idle))
-    rows = session.execute(statement.order_by(LoginSession.last_seen_at.desc(), LoginSession.token_hash))
-    return tuple(SessionView(row[0].hex(), *row[1:]) for row in rows)
+    statement = select(LoginSession).where(*is_theirs, *_is_live(lifetimes.session_idle))
+    rows = session.scalars(statement.order_by(LoginSession.last_seen_at.desc(), LoginSession.token_hash))
+    return tuple(
+        SessionView(
+            row.token_hash.hex(),
+            row.browser,
+            row.created_at,
+            row.last_seen_at,
+            is_this=row.token_hash == this,
+        )
+        for row in rows
+    )
 
 
 def browsers_of(session: Session, user_id: int) -> frozenset[str]:
@@ -289,27 +273,27 @@ def unread() -> ColumnElement[int]:
 
 
 _PERSON: Final = (
-    User.id,
-    _teams(),
+    User.id.label("user_id"),
+    _teams().label("teams"),
     User.name,
     User.email,
     User.role,
-    User.verified_at.is_not(None),
-    _roles(),
-    User.password_hash.is_not(None),
-    _has_second_factor(),
+    User.verified_at.is_not(None).label("is_verified"),
+    _roles().label("roles"),
+    User.password_hash.is_not(None).label("has_password"),
+    _has_second_factor().label("has_second_factor"),
 )
 # every authenticated request runs one of these two; built once, because building one costs more than running it
 OF_COOKIE: Final = (
     select(
-        LoginSession.authenticated_at > func.now() - bindparam("recent", type_=Interval),
-        LoginSession.last_seen_at < func.now() - MINUTE,
+        (LoginSession.authenticated_at > func.now() - bindparam("recent", type_=Interval)).label("is_recent"),
+        (LoginSession.last_seen_at < func.now() - MINUTE).label("is_unseen"),
         LoginSession.awaits_code,
-        Challenge.id,
+        Challenge.id.label("challenge_id"),
         Challenge.code,
         Challenge.title,
         Viewing.is_visitor,
-        unread(),
+        unread().label("unread"),
         *_PERSON,
     )
     .outerjoin(User, and_(User.id == LoginSession.user_id, User.suspended_at.is_(None)))
@@ -320,7 +304,7 @@ OF_COOKIE: Final = (
     .where(LoginSession.token_hash == bindparam("token_hash"), *_is_live(bindparam("idle", type_=Interval)))
 )
 OF_TOKEN: Final = (
-    select(ApiToken.scopes, tokens.is_due(), *_PERSON)
+    select(ApiToken.scopes, tokens.is_due().label("is_due"), *_PERSON)
     .join(User, and_(User.id == ApiToken.user_id, User.suspended_at.is_(None)))
     .where(ApiToken.token_hash == bindparam("token_hash"), *tokens.is_live())
 )

@@ -365,7 +365,7 @@ def teams_of(session: Session, user_id: int | None) -> tuple[OwnTeam, ...]:
     every = aliased(Member)
     members = select(func.count()).where(every.team_id == Team.id).correlate(Team).scalar_subquery()
     statement = (
-        select(Team, Challenge, members, Member.is_owner, Member.is_named)
+        select(Team, Challenge, members, Member)
         .join(Member, Member.team_id == Team.id)
         .join(Team.challenge)
         .where(Member.user_id == user_id)
@@ -378,12 +378,25 @@ def teams_of(session: Session, user_id: int | None) -> tuple[OwnTeam, ...]:
             challenge=challenge.code,
             challenge_title=challenge.title,
             members=count,
-            is_owner=is_owner,
-            is_named=is_named,
+            is_owner=member.is_owner,
+            is_named=member.is_named,
             approval=team.approval if challenge.approves_teams else None,
             is_suspended=team.suspended_at is not None,
         )
-        for team, challenge, count, is_owner, is_named in session.execute(statement)
+        for team, challenge, count, member in session.execute(statement)
+    )
+
+
+def _member_view(user: User, member: Member) -> MemberView:
+    return MemberView(
+        id=user.id,
+        name=user.name,
+        is_owner=member.is_owner,
+        is_named=member.is_named,
+        joined_at=member.joined_at,
+        affiliation=user.affiliation,
+        homepage=user.homepage,
+        orcid=user.orcid,
     )
 
 
@@ -396,15 +409,13 @@ def members_of(session: Session, team_id: int, *, only_named: bool, after: int |
     order = (~Member.is_owner, Member.joined_at, Member.user_id)
     last = session.execute(select(*order).where(*listed, Member.user_id == after)).one_or_none()
     statement = (
-        select(
-            User.id, User.name, Member.is_owner, Member.is_named, Member.joined_at, User.affiliation, User.homepage, User.orcid
-        )
+        select(User, Member)
         .join(Member, Member.user_id == User.id)
         .where(*listed, *([tuple_(*order) > tuple_(*last)] if last else []))
         .order_by(*order)
         .limit(PAGE + 1)
-    )  # fmt: skip
-    found = tuple(MemberView(*row) for row in session.execute(statement))
+    )
+    found = tuple(_member_view(*row) for row in session.execute(statement))
     return MemberPage(found[:PAGE], found[PAGE - 1].id if len(found) > PAGE else None)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, Select, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, contains_eager, joinedload
 
 import scoring
 from app.challenges import challenges
@@ -20,7 +20,7 @@ from app.jobs import places
 from app.models import AnonymousLink, Method, Phase, Result, ResultState, Run, Submission
 from app.people.teams import is_shown
 from app.platform import Platform
-from app.results import exhibits, submissions
+from app.results import exhibits
 from app.results.exhibits import ClassValue, ExhibitView, exhibits_of
 from app.results.scores import load_headlines, load_scores
 from app.results.submissions import run_view
@@ -165,16 +165,17 @@ def links_of(session: Session, result_id: int) -> list[AnonymousLink]:
     return list(session.scalars(statement.order_by(AnonymousLink.id.desc())))
 
 
-def linked_run(
-    session: Session, actor: Actor, token: str
-) -> tuple[AnonymousLink, Run, Result, Phase, Method] | None:
-    """Return what a link shows; None if it is revoked, under an embargo, or of a suspended team with hidden results."""
-    statement: Select[AnonymousLink, Run, Result, Phase, Method] = (
-        select(AnonymousLink, Run, Result, Phase, Method)
-        .join(Run, AnonymousLink.run_id == Run.id)
-        .join(Result, AnonymousLink.result_id == Result.id)
+def shown_link(session: Session, actor: Actor, token: str) -> AnonymousLink | None:
+    """Return a link with its run; None if it is revoked, under an embargo, or of a suspended team with hidden results."""
+    statement = (
+        select(AnonymousLink)
+        .join(AnonymousLink.result)
         .join(Result.phase)
         .join(Result.method)
+        .options(
+            contains_eager(AnonymousLink.result).contains_eager(Result.method),
+            joinedload(AnonymousLink.run).joinedload(Run.ground_truth),
+        )
         .where(
             AnonymousLink.token == token,
             AnonymousLink.revoked_at.is_(None),
@@ -183,8 +184,7 @@ def linked_run(
             visible_to(actor, Phase.challenge_id),
         )
     )
-    row = session.execute(statement).one_or_none()
-    return (row[0], row[1], row[2], row[3], row[4]) if row else None
+    return session.scalar(statement)
 
 
 def links_page(platform: Platform, actor: Actor, result_id: int) -> LinksPage:
@@ -317,19 +317,19 @@ def anonymous_result(
     Values are disclosed as on a board, even to organisers. Raises NotFoundError.
     """
     with platform.snapshot() as session:
-        found = linked_run(session, actor, token)
-        if found is None:
+        link = shown_link(session, actor, token)
+        if link is None:
             raise NotFoundError("there is no such link, or it was revoked")
-        link, run, result, stored_phase, method = found
-        if link.revealed_at is not None and method.public_at is not None:
+        run, result = link.run, link.result
+        if link.revealed_at is not None and result.method.public_at is not None:
             return result.submission_id
-        phase = challenges.phase_of_id(session, stored_phase.id)
+        phase = challenges.phase_of_id(session, result.phase_id)
         assert phase is not None
         visibility = public_visibility(phase).of_result(is_complete=result.is_complete)
         is_withdrawn = result.state is ResultState.WITHDRAWN
         scores = {} if is_withdrawn else load_scores(session, [run.id])
         ladder = load_headlines(session, [run.ladder_run_id]).get(run.ladder_run_id or 0)
-        [version] = submissions.truth_versions(session, [run.ground_truth_id]).values()
+        version = run.ground_truth.version
         queue = places.places_of(platform, session, [run.id])
         shown = run_view(run, version, scores.get(run.id, {}), ladder, queue, visibility)
         further = exhibits.stored_exhibits(session, run.id) if visibility.details and not is_withdrawn else []

@@ -276,13 +276,10 @@ OWN_RESULT: Final = aliased(Result)
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run that is or was on a board."""
+    """A run that is or was on a board, and since when."""
 
-    result: int
-    run: int
-    ladder_run: int | None
+    run: Run
     ground_truth: int
-    scorer: str
     since: datetime
 
 
@@ -351,7 +348,7 @@ def published_runs(session: Session, result_ids: Collection[int]) -> list[Stored
     """Return the runs of results that have been on their boards, and since when, oldest first."""
     since = func.min(Publication.published_at)
     statement = (
-        select(Run.result_id, Run.id, Run.ladder_run_id, GroundTruth.version, Run.scorer, since)
+        select(Run, GroundTruth.version, since)
         .select_from(Run)
         .join(Publication, Publication.run_id == Run.id)
         .join(Run.ground_truth)
@@ -398,19 +395,22 @@ def histories(
     if not results:
         return {}
     runs = published_runs(session, [result.id for result in results])
-    scores = load_scores(session, [run.run for run in runs])
-    ladder = load_headlines(session, [run.ladder_run for run in runs]) if visibility.by_ladder else {}
+    scores = load_scores(session, [each.run.id for each in runs])
+    ladder = (
+        load_headlines(session, [each.run.ladder_run_id for each in runs]) if visibility.by_ladder else {}
+    )
     complete = {result.id: result.is_complete for result in results}
     found: dict[int, list[PublishedRun]] = {}
     before: dict[int, Mapping[str, float | None]] = {}
-    for run in runs:
-        its_sight = visibility.of_result(is_complete=complete[run.result])
-        mean, values = _shown(its_sight, scores.get(run.run, {}), ladder.get(run.ladder_run or 0))
-        changes = changes_of(before[run.result], values) if run.result in before else ()
-        since = visibility.moment(run.since)
-        row = PublishedRun(run.run, since, run.ground_truth, run.scorer, mean, changes)
-        found.setdefault(run.result, []).insert(0, row)
-        before[run.result] = values
+    for each in runs:
+        run, result = each.run, each.run.result_id
+        its_sight = visibility.of_result(is_complete=complete[result])
+        mean, values = _shown(its_sight, scores.get(run.id, {}), ladder.get(run.ladder_run_id or 0))
+        changes = changes_of(before[result], values) if result in before else ()
+        since = visibility.moment(each.since)
+        row = PublishedRun(run.id, since, each.ground_truth, run.scorer, mean, changes)
+        found.setdefault(result, []).insert(0, row)
+        before[result] = values
     return {result: tuple(rows) for result, rows in found.items()}
 
 

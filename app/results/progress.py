@@ -34,9 +34,7 @@ def latest_runs(session: Session, actor: Actor, submission_id: int) -> list[Late
         select(func.max(ANY_RUN.id)).where(ANY_RUN.result_id == Result.id).correlate(Result).scalar_subquery()
     )
     statement = (
-        select(
-            Result.state, Run.id, Run.state, Run.attempt, Run.scorer, Run.queued_at, *causes()
-        )
+        select(Run, Result.state, *causes())
         .select_from(Result)
         .join(Result.submission)
         .join(Submission.method)
@@ -45,10 +43,12 @@ def latest_runs(session: Session, actor: Actor, submission_id: int) -> list[Late
         .outerjoin(Job, Job.run_id == Run.id)
         .where(Submission.id == submission_id, visible_submissions(actor))
         .order_by(Result.id)
-    )  # fmt: skip
+    )
     return [
-        LatestRun(result, run_id, state, attempt, scorer, queued_at, Waiting(scorer, *facts))
-        for result, run_id, state, attempt, scorer, queued_at, *facts in session.execute(statement)
+        LatestRun(
+            result, run.id, run.state, run.attempt, run.scorer, run.queued_at, Waiting(run.scorer, *facts)
+        )
+        for run, result, *facts in session.execute(statement)
     ]
 
 

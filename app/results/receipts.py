@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import structlog
 from sqlalchemy import ColumnElement, and_, func, not_, or_, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session, aliased, joinedload
 
 from app.challenges.challenges import equal_labels
 from app.core.access import Actor
 from app.core.errors import NotFoundError, StorageUnavailableError
-from app.models import Challenge, GroundTruth, Phase, Result, Run, RunState
+from app.models import GroundTruth, Phase, Result, Run, RunState
 from app.platform import Platform
 from app.results.scored_runs import visible_run
 from scoring.saved_matches import open_matches
@@ -91,19 +91,20 @@ def publish_plain_receipts(platform: Platform) -> None:
 def find_by_receipt(platform: Platform, actor: Actor, receipt: str) -> ConfirmedReceipt:
     """Return the result with this receipt, if the reader may see it. Raises NotFoundError."""
     statement = (
-        select(Run, Result, GroundTruth.version, Phase.image_set, Challenge.code)
-        .join(Run.result)
-        .join(Run.ground_truth)
-        .join(Result.phase)
-        .join(Phase.challenge)
+        select(Run)
+        .options(
+            joinedload(Run.result).joinedload(Result.phase).joinedload(Phase.challenge),
+            joinedload(Run.ground_truth),
+        )
         .where(or_(Run.receipt == receipt, Run.plain_receipt == receipt))
         .order_by(Run.id.desc())
     )
     with platform.snapshot() as session:
-        for run, result, version, image_set, challenge in session.execute(statement.limit(AT_ONCE)):
+        for run in session.scalars(statement.limit(AT_ONCE)):
             if visible_run(session, actor, run.id):
+                result, phase = run.result, run.result.phase
                 return ConfirmedReceipt(
-                    receipt, receipt == run.plain_receipt, challenge, image_set, result.competition,
-                    result.submission_id, run.id, version, run.protocol, run.scorer,
+                    receipt, receipt == run.plain_receipt, phase.challenge.code, phase.image_set, result.competition,
+                    result.submission_id, run.id, run.ground_truth.version, run.protocol, run.scorer,
                 )  # fmt: skip
     raise NotFoundError(f"this server knows no result with the receipt {receipt[:80]!r} that you may see")

@@ -446,12 +446,6 @@ def runs_of(session: Session, submission_id: int) -> list[ShownRun]:
     return [ShownRun(*row) for row in session.execute(statement)]
 
 
-def truth_versions(session: Session, numbers: Sequence[int]) -> dict[int, int]:
-    """Return the versions of these ground truths."""
-    statement = select(GroundTruth.id, GroundTruth.version).where(GroundTruth.id.in_(numbers))
-    return dict(session.execute(statement).all())
-
-
 def quota_effect() -> ColumnElement[str]:
     """What a result costs its team's quota, for statements that join Method and Phase."""
     return case(

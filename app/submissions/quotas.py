@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select, true, union
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session, aliased, joinedload
 
 from app.challenges import challenges
 from app.challenges.challenges import (
@@ -39,7 +39,6 @@ from app.models import (
     ResultState,
     Submission,
     Team,
-    User,
 )
 from app.people import teams
 from app.platform import Platform
@@ -406,13 +405,8 @@ def slot_views(
         .scalar_subquery()
     )
     statement = (
-        select(
-            ExtraSlot.id, Team.name, ExtraSlot.task, ExtraSlot.reason, User.name, ExtraSlot.granted_at, ExtraSlot.expires_at,
-            has_expired(), ExtraSlot.taken_back_at, used_by, Phase.image_set,
-        )
-        .join(Team, ExtraSlot.team_id == Team.id)
-        .join(Phase, ExtraSlot.phase_id == Phase.id)
-        .outerjoin(User, ExtraSlot.granted_by == User.id)
+        select(ExtraSlot, has_expired().label("is_expired"), used_by.label("submission"))
+        .options(joinedload(ExtraSlot.team), joinedload(ExtraSlot.phase), joinedload(ExtraSlot.granter))
         .where(
             ExtraSlot.phase_id == phase_id if phase_id is not None else true(),
             ExtraSlot.team_id == team_id if team_id is not None else true(),
@@ -420,9 +414,28 @@ def slot_views(
         )
         .order_by(ExtraSlot.id.desc())
         .limit(PAGE + 1)
-    )  # fmt: skip
-    found = [SlotView(*row) for row in session.execute(statement)]
+    )
+    found = [
+        _slot_view(row[0], is_expired=row.is_expired, submission=row.submission)
+        for row in session.execute(statement)
+    ]
     return page_of(found, PAGE, number=lambda slot: slot.id)
+
+
+def _slot_view(slot: ExtraSlot, *, is_expired: bool, submission: int | None) -> SlotView:
+    return SlotView(
+        id=slot.id,
+        team=slot.team.name,
+        task=slot.task,
+        reason=slot.reason,
+        granted_by=slot.granter.name if slot.granter else None,
+        granted_at=slot.granted_at,
+        expires_at=slot.expires_at,
+        is_expired=is_expired,
+        taken_back_at=slot.taken_back_at,
+        submission=submission,
+        image_set=slot.phase.image_set,
+    )
 
 
 def slot_of(session: Session, slot_id: int) -> tuple[ExtraSlot, int] | None:

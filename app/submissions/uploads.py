@@ -24,13 +24,13 @@ from sqlalchemy import (
     type_coerce,
 )
 from sqlalchemy.dialects.postgresql import aggregate_order_by
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session, aliased, contains_eager, defer, joinedload
 
 import scoring
 from app.challenges.challenges import PhaseView, offered_competitions
 from app.core.access import Action, Actor, rows_for
 from app.core.errors import BadRequestError, NotFoundError
-from app.models import Challenge, Phase, Result, ResultState, Submission, Upload, UploadState
+from app.models import Phase, Result, ResultState, Submission, Upload, UploadState
 from app.models.table import enum_type
 from app.platform import Platform
 from app.storage import DIGEST
@@ -325,23 +325,48 @@ def load_upload(
     action: Action = Action.READ_UPLOAD,
 ) -> UploadView:
     """Do the same as `get_upload` in the transaction of the caller."""
-    columns = (
-        Upload.id, Challenge.code, Phase.image_set, Upload.filename, Upload.size, Upload.received, Upload.sha256,
-        Upload.state, Upload.valid, Upload.report, Upload.started_at, Upload.checked_at,
-        expires_at(retention.retention_of(platform)), Upload.expected_sha256, Upload.competitions,
-        _SUBMISSIONS, _SAME_CONTENT, visible_uploads(actor, Action.CHANGE_UPLOAD),
-        visible_uploads(actor, Action.READ_ARCHIVE), _check(), is_outdated(),
-    )  # fmt: skip
     statement = (
-        select(*columns)
+        select(
+            Upload,
+            expires_at(retention.retention_of(platform)).label("expires_at"),
+            _SUBMISSIONS.label("submissions"),
+            _SAME_CONTENT.label("same_content"),
+            visible_uploads(actor, Action.CHANGE_UPLOAD).label("is_ours"),
+            visible_uploads(actor, Action.READ_ARCHIVE).label("may_download"),
+            _check().label("check"),
+            is_outdated().label("is_outdated"),
+        )
         .join(Upload.phase)
-        .join(Challenge)
+        .options(contains_eager(Upload.phase).joinedload(Phase.challenge))
         .where(Upload.id == upload_id, visible_uploads(actor, action))
     )
     row = session.execute(statement).one_or_none()
     if row is None:
         raise NotFoundError(f"your team has no upload {upload_id}")
-    found = UploadView(*row)
+    upload = row[0]
+    found = UploadView(
+        id=upload.id,
+        challenge=upload.phase.challenge.code,
+        image_set=upload.phase.image_set,
+        filename=upload.filename,
+        size=upload.size,
+        received=upload.received,
+        sha256=upload.sha256,
+        state=upload.state,
+        valid=upload.valid,
+        report=upload.report,
+        started_at=upload.started_at,
+        checked_at=upload.checked_at,
+        expires_at=row.expires_at,
+        expected_sha256=upload.expected_sha256,
+        only_competitions=upload.competitions,
+        submissions=row.submissions,
+        same_content=row.same_content,
+        is_ours=row.is_ours,
+        may_download=row.may_download,
+        check=row.check,
+        is_outdated=row.is_outdated,
+    )
     return replace(found, same_predictions=_same_predictions(session, found)) if found.valid else found
 
 
@@ -395,21 +420,39 @@ def _uploads_of_teams(
     session: Session, teams: Collection[int], retention: Retention, *, before: UploadCursor | None, limit: int
 ) -> list[UploadRow]:
     """Return the uploads of these teams, newest first, starting after `before`."""
-    columns = (
-        Upload.id, Challenge.code, Phase.image_set, Upload.filename, Upload.size, Upload.received, Upload.state,
-        Upload.valid, _problems(), Upload.started_at,
-        expires_at(retention), _SUBMISSIONS, _check(),
-    )  # fmt: skip
     earlier = tuple_(Upload.started_at, Upload.id) < (before.started_at, before.id) if before else true()
     statement = (
-        select(*columns)
-        .join(Upload.phase)
-        .join(Challenge)
+        select(
+            Upload,
+            _problems().label("problems"),
+            expires_at(retention).label("expires_at"),
+            _SUBMISSIONS.label("submissions"),
+            _check().label("check"),
+        )
+        .options(defer(Upload.report, raiseload=True), joinedload(Upload.phase).joinedload(Phase.challenge))
         .where(Upload.team_id.in_(teams), earlier)
         .order_by(Upload.started_at.desc(), Upload.id.desc())
         .limit(limit)
     )
-    return [UploadRow(*row) for row in session.execute(statement)]
+
+    def shown(upload: Upload, row: Any) -> UploadRow:
+        return UploadRow(
+            id=upload.id,
+            challenge=upload.phase.challenge.code,
+            image_set=upload.phase.image_set,
+            filename=upload.filename,
+            size=upload.size,
+            received=upload.received,
+            state=upload.state,
+            valid=upload.valid,
+            problems=row.problems,
+            started_at=upload.started_at,
+            expires_at=row.expires_at,
+            submissions=row.submissions,
+            check=row.check,
+        )
+
+    return [shown(row[0], row) for row in session.execute(statement)]
 
 
 def is_outdated() -> ColumnElement[bool]:
