@@ -51,7 +51,7 @@ def ask(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
 ) -> Response:
     """Ask the organisers."""
-    with form.showing_errors():
+    with form.showing_errors(refusal=None):
         thread = threads.ask(platform, actor, challenge, form.read(NewThread)).thread.id
         return RedirectResponse(f"/threads/{thread}", status_code=303)
     known = {name: form.values[name] for name in About.model_fields if name not in form.problems}
@@ -104,7 +104,7 @@ def answer(
 def _write(
     request: Request, platform: Platform, actor: Actor, thread_id: int, form: Form, *, is_answer: bool
 ) -> Response:
-    with form.showing_errors():
+    with form.showing_errors(refusal=None):
         write = threads.answer if is_answer else threads.reply
         write(platform, actor, thread_id, form.read(NewMessage))
         return RedirectResponse(f"/threads/{thread_id}#last", status_code=303)

@@ -1,11 +1,9 @@
 """HTML pages: setting up an empty server."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
 
 from app.core.access import Action, Actor
 from app.core.errors import ConflictError
@@ -26,14 +24,12 @@ from app.web.dependencies import (
     render,
     requires,
 )
-from app.web.forms import SentForm, field_errors, values_of
+from app.web.forms import Form, TheForm
 
 router = APIRouter(prefix="/setup")
 READ, MANAGE = requires(Action.READ_PUBLIC), requires(Action.MANAGE_SITE)
 COOKIE_SECONDS: Final = 24 * 3600
 FACTOR: Final = "/account/second-factor"
-TextField = Annotated[str, Form()]
-Code = Annotated[str, Form(max_length=100)]
 
 
 @router.get("", dependencies=[READ, limited(Limited.CODE)])
@@ -54,15 +50,17 @@ def begin(
 
 
 @router.post("", dependencies=[READ, limited(Limited.CODE)])
-def enter_code(request: Request, platform: ThePlatform, actor: CurrentActor, code: Code = "") -> Response:
+def enter_code(request: Request, platform: ThePlatform, actor: CurrentActor, form: TheForm) -> Response:
     """Take the code that the server has printed."""
-    return _over(request, actor) if is_set_up(platform) else _take_code(request, platform, code.strip())
+    code = form.text("code").strip()
+    return _over(request, actor) if is_set_up(platform) else _take_code(request, platform, code)
 
 
 def _take_code(request: Request, platform: Platform, code: str) -> Response:
     if not setup.is_code(platform, code):
-        problems = {"code": "is mistyped or has expired; the server prints a new one when it starts"}
-        return _page(request, "setup/code.html", problems=problems, status=422)
+        form = Form()
+        form.refuse({"code": "is mistyped or has expired; the server prints a new one when it starts"})
+        return _page(request, "setup/code.html", form=form)
     response = RedirectResponse("/setup", status_code=303, headers={"Referrer-Policy": "no-referrer"})
     response.set_cookie(
         SETUP_COOKIE,
@@ -78,50 +76,32 @@ def _take_code(request: Request, platform: Platform, code: str) -> Response:
 def _over(request: Request, actor: Actor, status: int = 410) -> Response:
     if actor.is_admin:
         return RedirectResponse("/setup/server", status_code=303)
-    return _page(request, "setup/over.html", status=status)
+    return _page(request, "setup/over.html", code=status)
 
 
-def _page(
-    request: Request,
-    template: str,
-    *,
-    form: Mapping[str, Any] | None = None,
-    problems: Mapping[str, str] | None = None,
-    status: int = 200,
-    **context: Any,
-) -> Response:
-    response = render(request, template, code=status, form=form or {}, problems=problems or {}, **context)
+def _page(request: Request, template: str, **context: Any) -> Response:
+    response = render(request, template, **context)
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
 @router.post("/account", dependencies=[READ, needs_passwords(), limited(Limited.CODE)])
-def register_admin(
-    request: Request,
-    platform: ThePlatform,
-    actor: CurrentActor,
-    email: TextField = "",
-    name: TextField = "",
-    password: TextField = "",
-) -> Response:
+def register_admin(request: Request, platform: ThePlatform, actor: CurrentActor, form: TheForm) -> Response:
     """Create the account of the first admin."""
-    form = {"email": email, "name": name}
     code = request.cookies.get(SETUP_COOKIE, "")
     if not setup.is_code(platform, code):  # before a password is hashed, which takes its time
         return _over(request, actor) if is_set_up(platform) else _take_code(request, platform, code)
-    try:
-        person = RegistrationForm.model_validate(form | {"password": password})
-        token = setup.register_admin(platform, code, person, browser_of(request))
-    except ValidationError as error:
-        return _page(request, "setup/account.html", form=form, problems=field_errors(error), status=422)
-    except TakenError:
-        problems = {"email": "belongs to another account; log in to it first"}
-        return _page(request, "setup/account.html", form=form, problems=problems, status=409)
-    except WrongCodeError:
-        return _take_code(request, platform, "")
-    except ConflictError:
-        return _over(request, actor, 409)
-    return _without_code(logged_in(request, platform, token, FACTOR))
+    with form.showing_errors():
+        try:
+            token = setup.register_admin(platform, code, form.read(RegistrationForm), browser_of(request))
+            return _without_code(logged_in(request, platform, token, FACTOR))
+        except TakenError:
+            form.refuse({"email": "belongs to another account; log in to it first"}, 409)
+        except WrongCodeError:
+            return _take_code(request, platform, "")
+        except ConflictError:
+            return _over(request, actor, 409)
+    return _page(request, "setup/account.html", form=form)
 
 
 def _without_code(response: Response) -> Response:
@@ -145,32 +125,20 @@ def promote(request: Request, platform: ThePlatform, actor: CurrentActor) -> Res
 @router.get("/server", dependencies=[MANAGE])
 def server(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
     """Ask what this server is called, and show whether mail works."""
-    return _server(request, platform, actor, setup.basics(platform).model_dump())
+    return _server(request, platform, actor, Form(setup.basics(platform).model_dump()))
 
 
-def _server(
-    request: Request,
-    platform: Platform,
-    actor: Actor,
-    form: Mapping[str, Any],
-    problems: Mapping[str, str] | None = None,
-    status: int = 200,
-) -> Response:
-    trial = trial_mail.view(platform, actor)
-    return _page(request, "setup/server.html", form=form, problems=problems, status=status, trial=trial)
+def _server(request: Request, platform: Platform, actor: Actor, form: Form) -> Response:
+    return _page(request, "setup/server.html", form=form, trial=trial_mail.view(platform, actor))
 
 
 @router.post("/server", dependencies=[MANAGE])
-def set_basics(request: Request, platform: ThePlatform, actor: CurrentActor, sent: SentForm) -> Response:
+def set_basics(request: Request, platform: ThePlatform, actor: CurrentActor, form: TheForm) -> Response:
     """Set what this server is called."""
-    form = values_of(sent, Basics)
-    try:
-        setup.set_basics(platform, actor, Basics.model_validate(form))
-    except ValidationError as error:
-        return _server(request, platform, actor, form, field_errors(error), 422)
-    except ConflictError as error:
-        return _server(request, platform, actor, form, {"name": str(error)}, 409)
-    return RedirectResponse("/setup/done", status_code=303)
+    with form.showing_errors(conflict="name"):
+        setup.set_basics(platform, actor, form.read(Basics))
+        return RedirectResponse("/setup/done", status_code=303)
+    return _server(request, platform, actor, form)
 
 
 @router.post("/mail", dependencies=[MANAGE])

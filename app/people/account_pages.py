@@ -1,14 +1,11 @@
 """HTML pages: registration, and the account's e-mail address."""
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from types import MappingProxyType
 from typing import Annotated, Final
 from urllib.parse import quote, unquote
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
 
 from app.core.access import Action
 from app.core.errors import RegistrationClosedError
@@ -29,27 +26,14 @@ from app.web.dependencies import (
     render,
     requires,
 )
-from app.web.forms import field_errors
+from app.web.forms import Form, TheForm
 
 router = APIRouter()
 
-TextField = Annotated[str, Form()]
-NextPage = Annotated[str, Form(alias="next")]
 
-
-def _form_page(
-    request: Request, template: str, form: Mapping[str, str], problems: Mapping[str, str], code: int = 422
-) -> Response:
-    """Show the form with what was typed and the problems found."""
-    shown = {name: value for name, value in form.items() if name != "password"}
+def _registration(request: Request, form: Form, next_page: str) -> Response:
     return render(
-        request,
-        template,
-        code=code,
-        form=shown,
-        problems=problems,
-        next=local_path(form.get("next", "/")),
-        is_interrupted=False,
+        request, "accounts/register.html", form=form, next=local_path(next_page), is_interrupted=False
     )
 
 
@@ -60,27 +44,19 @@ def registration(
     email: Annotated[str, Query(max_length=254, description="proposed, such as that of an invitation")] = "",
 ) -> Response:
     """Show the registration form."""
-    return _form_page(request, "accounts/register.html", {"next": next_page, "email": email}, {}, 200)
+    return _registration(request, Form({"email": email}), next_page)
 
 
 @router.post("/register", dependencies=[requires(Action.REGISTER), limited(Limited.REGISTER)])
-def register(
-    request: Request,
-    platform: ThePlatform,
-    email: TextField = "",
-    name: TextField = "",
-    password: TextField = "",
-    next_page: NextPage = "/",
-) -> Response:
+def register(request: Request, platform: ThePlatform, form: TheForm) -> Response:
     """Create an account and log in."""
     if not platform.current_settings().may_register_with_password:
         raise RegistrationClosedError("Registration with a password is closed on this server")
-    form = {"email": email, "name": name, "password": password, "next": next_page}
-    try:
-        token = accounts.register(platform, RegistrationForm.model_validate(form), browser_of(request))
-    except ValidationError as error:
-        return _form_page(request, "accounts/register.html", form, field_errors(error))
-    return _remembering(request, logged_in(request, platform, token, next_page), next_page)
+    next_page = form.text("next")
+    with form.showing_errors():
+        token = accounts.register(platform, form.read(RegistrationForm), browser_of(request))
+        return _remembering(request, logged_in(request, platform, token, next_page), next_page)
+    return _registration(request, form, next_page)
 
 
 RETURN_COOKIE: Final = "heldout_return"  # where a browser goes on once its address is confirmed
@@ -107,28 +83,25 @@ CODES = {LinkOutcome.GONE: 410, LinkOutcome.WRONG_PASSWORD: 401, LinkOutcome.TAK
 @router.get("/confirm-address/{token}", dependencies=[requires(Action.REGISTER)])
 def offer(request: Request, token: str) -> Response:
     """Ask before confirming an address, because programs open the links in mail, too."""
-    return _offer(request, token, {}, 200)
+    return _offer(request, token, Form())
 
 
-def _offer(request: Request, token: str, problems: Mapping[str, str], code: int) -> Response:
+def _offer(request: Request, token: str, form: Form) -> Response:
     found = accounts.offer(platform_of_request(request), actor_of_request(request), token)
-    response = render(
-        request, "confirmation/offer.html", code=code, offer=found, token=token, problems=problems
-    )
+    response = render(request, "confirmation/offer.html", offer=found, token=token, form=form)
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
 @router.post("/confirm-address/{token}", dependencies=[requires(Action.REGISTER), limited(Limited.LOGIN)])
 def confirm(
-    request: Request, platform: ThePlatform, actor: CurrentActor, token: str, password: TextField = ""
+    request: Request, platform: ThePlatform, actor: CurrentActor, token: str, form: TheForm
 ) -> Response:
     """Confirm an address, and log in if the password was given."""
-    used = accounts.confirm(platform, actor, token, password, browser_of(request))
+    used = accounts.confirm(platform, actor, token, form.text("password"), browser_of(request))
     if used.outcome is LinkOutcome.WRONG_PASSWORD:
-        return _offer(
-            request, token, {"password": "is not the password of this account"}, CODES[used.outcome]
-        )
+        form.refuse({"password": "is not the password of this account"}, CODES[used.outcome])
+        return _offer(request, token, form)
     if used.outcome is not LinkOutcome.CONFIRMED:
         return render(
             request, "confirmation/unusable.html", code=CODES[used.outcome], outcome=used.outcome.value
@@ -151,17 +124,15 @@ def address(
 ) -> Response:
     """Show the account's address, whether it is confirmed, and the form to change it."""
     back = local_path(next_page)
-    response = _address(request, platform, was_confirmed=confirmed, back=back)
+    response = _address(request, platform, Form(), was_confirmed=confirmed, back=back)
     return response if confirmed else _remembering(request, response, back)
 
 
 def _address(
     request: Request,
     platform: Platform,
+    form: Form,
     *,
-    code: int = 200,
-    form: Mapping[str, str] = MappingProxyType({}),
-    problems: Mapping[str, str] = MappingProxyType({}),
     wait: datetime | None = None,
     was_confirmed: bool = False,
     back: str = "/account",
@@ -169,11 +140,10 @@ def _address(
     response = render(
         request,
         "confirmation/address.html",
-        code=code,
+        code=200 if wait is None else 429,
         pending=accounts.pending_address(platform, actor_of_request(request)),
         place=mail_location(platform.settings),
         form=form,
-        problems=problems,
         wait=wait,
         was_confirmed=was_confirmed,
         back=back,
@@ -189,25 +159,17 @@ def resend(request: Request, platform: ThePlatform, actor: CurrentActor) -> Resp
 
 
 @router.post("/account/address", dependencies=[requires(Action.MANAGE_ACCOUNT), limited(Limited.LOGIN)])
-def change(
-    request: Request,
-    platform: ThePlatform,
-    actor: CurrentActor,
-    email: TextField = "",
-    password: TextField = "",
-) -> Response:
+def change(request: Request, platform: ThePlatform, actor: CurrentActor, form: TheForm) -> Response:
     """Mail a confirmation link to a new address."""
-    form = {"email": email}
-    try:
-        wait = accounts.change(platform, actor, NewAddress(email=email, password=password))
-    except ValidationError as error:
-        return _address(request, platform, code=422, form=form, problems=field_errors(error))
-    except WrongPasswordError:
-        return _address(request, platform, code=403, form=form, problems={"password": "is wrong"})
-    return _sent(request, platform, wait)
+    with form.showing_errors():
+        try:
+            return _sent(request, platform, accounts.change(platform, actor, form.read(NewAddress)))
+        except WrongPasswordError:
+            form.refuse({"password": "is wrong"}, 403)
+    return _address(request, platform, form)
 
 
 def _sent(request: Request, platform: Platform, wait: datetime | None) -> Response:
     if wait is not None:
-        return _address(request, platform, code=429, wait=wait)
+        return _address(request, platform, Form(), wait=wait)
     return RedirectResponse("/account/address", status_code=303)

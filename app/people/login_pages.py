@@ -1,10 +1,9 @@
 """HTML pages: login and sessions."""
 
-from collections.abc import Mapping
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Form, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
@@ -24,13 +23,11 @@ from app.web.dependencies import (
     render,
     requires,
 )
-from app.web.forms import field_errors
+from app.web.forms import Form, TheForm
 from app.web.route_marks import marked
 
 router = APIRouter()
 
-TextField = Annotated[str, Form()]
-NextPage = Annotated[str, Form(alias="next")]
 SessionKey = Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
 
 
@@ -59,74 +56,48 @@ def browser_of(request: Request) -> Browser:
 @router.get("/login", dependencies=[requires(Action.REGISTER)])
 def login_form(request: Request, next_page: Annotated[str, Query(alias="next")] = "/") -> Response:
     """Show the login form."""
-    return _form_page(request, "sessions/login.html", {"next": next_page}, {}, 200)
+    return _form_page(request, "sessions/login.html", Form(), next_page)
 
 
 @router.post("/login", dependencies=[requires(Action.REGISTER), needs_passwords(), limited(Limited.LOGIN)])
-def log_in(
-    request: Request,
-    platform: ThePlatform,
-    email: TextField = "",
-    password: TextField = "",
-    next_page: NextPage = "/",
-) -> Response:
+def log_in(request: Request, platform: ThePlatform, form: TheForm) -> Response:
     """Start a session."""
-    form = {"email": email, "next": next_page}
-    try:
-        login = Login(email=email, password=password)
-        token = people_sessions.log_in(platform, login, browser_of(request))
-    except ValidationError as error:
-        return _form_page(request, "sessions/login.html", form, field_errors(error))
-    except people_sessions.WrongPasswordError:
-        wrong = {"email": "no account has this e-mail address and password"}
-        return _form_page(request, "sessions/login.html", form, wrong, 401)
-    except people_sessions.SuspendedError:
-        suspended = {"email": "belongs to a suspended account; ask the admins of this server"}
-        return _form_page(request, "sessions/login.html", form, suspended, 403)
-    if people_sessions.awaits_code(platform, token):
-        next_page = f"/login/code?next={quote(local_path(next_page))}"
-    return logged_in(request, platform, token, next_page)
+    next_page = form.text("next")
+    with form.showing_errors():
+        try:
+            token = people_sessions.log_in(platform, form.read(Login), browser_of(request))
+            if people_sessions.awaits_code(platform, token):
+                next_page = f"/login/code?next={quote(local_path(next_page))}"
+            return logged_in(request, platform, token, next_page)
+        except people_sessions.WrongPasswordError:
+            form.refuse({"email": "no account has this e-mail address and password"}, 401)
+        except people_sessions.SuspendedError:
+            form.refuse({"email": "belongs to a suspended account; ask the admins of this server"}, 403)
+    return _form_page(request, "sessions/login.html", form, next_page)
 
 
 @router.get("/login/confirm", dependencies=[requires(Action.MANAGE_ACCOUNT)])
 def confirmation_form(request: Request, next_page: Annotated[str, Query(alias="next")] = "/") -> Response:
     """Ask for the password again before an action that needs a recent login."""
-    return _form_page(request, "sessions/confirm.html", {"next": next_page}, {}, 200)
+    return _form_page(request, "sessions/confirm.html", Form(), next_page)
 
 
 @router.post(
     "/login/confirm",
     dependencies=[requires(Action.MANAGE_ACCOUNT), needs_passwords(), limited(Limited.LOGIN)],
 )
-def confirm(
-    request: Request,
-    platform: ThePlatform,
-    actor: CurrentActor,
-    password: TextField = "",
-    next_page: NextPage = "/",
-) -> Response:
+def confirm(request: Request, platform: ThePlatform, actor: CurrentActor, form: TheForm) -> Response:
     """Confirm the password, which makes this session recently authenticated."""
     try:
-        token = people_sessions.confirm(platform, actor, password, browser_of(request))
+        token = people_sessions.confirm(platform, actor, form.text("password"), browser_of(request))
     except (ValidationError, people_sessions.WrongPasswordError):
-        form = {"next": next_page}
-        return _form_page(request, "sessions/confirm.html", form, {"password": "is not your password"}, 401)
-    return logged_in(request, platform, token, next_page)
+        form.refuse({"password": "is not your password"}, 401)
+        return _form_page(request, "sessions/confirm.html", form, form.text("next"))
+    return logged_in(request, platform, token, form.text("next"))
 
 
-def _form_page(
-    request: Request, template: str, form: Mapping[str, str], problems: Mapping[str, str], code: int = 422
-) -> Response:
-    """Show the form with what was typed and the problems found."""
-    return render(
-        request,
-        template,
-        code=code,
-        form=form,
-        problems=problems,
-        next=local_path(form["next"]),
-        is_interrupted=False,
-    )
+def _form_page(request: Request, template: str, form: Form, next_page: str) -> Response:
+    return render(request, template, form=form, next=local_path(next_page), is_interrupted=False)
 
 
 @router.post("/logout", dependencies=[requires(Action.MANAGE_ACCOUNT)])

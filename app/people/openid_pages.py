@@ -6,9 +6,9 @@ from typing import Annotated
 from urllib.parse import quote
 
 import structlog
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Query, Request
+from fastapi import Form as FormField
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 
 from app.core.access import Action
@@ -39,7 +39,7 @@ from app.web.dependencies import (
     render,
     requires,
 )
-from app.web.forms import field_errors
+from app.web.forms import Form, TheForm
 
 router = APIRouter()
 log = structlog.get_logger()
@@ -50,7 +50,7 @@ ACCOUNT_PAGE = "/account/logins"
 NEW_ACCOUNT = "/login/new-account"
 LONGEST = 4096  # characters of a parameter that the provider sends back
 
-NextPage = Annotated[str, Form(alias="next")]
+NextPage = Annotated[str, FormField(alias="next")]
 Sent = Annotated[str, Query(max_length=LONGEST)]
 
 AWAY, CANCELLED, STALE = "away", "cancelled", "stale"
@@ -180,30 +180,29 @@ def new_account(request: Request, platform: ThePlatform) -> Response:
         found = openid.newcomer(platform, request.cookies.get(COOKIE, ""))
     except StaleError as error:
         return _page_of_failure(request, None, error)
-    return _new(request, found, suggested_name(found.name, found.email), {}, 200)
+    return _new(request, found, Form({"name": suggested_name(found.name, found.email)}))
 
 
-def _new(request: Request, found: Newcomer, name: str, problems: Mapping[str, str], code: int) -> Response:
-    page = {"newcomer": found, "form": {"name": name}, "problems": problems}
-    response = render(request, "openid/new.html", code=code, **page)
+def _new(request: Request, found: Newcomer, form: Form) -> Response:
+    response = render(request, "openid/new.html", newcomer=found, form=form)
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
 @router.post(NEW_ACCOUNT, dependencies=[requires(Action.REGISTER), limited(Limited.REGISTER)])
-def register(request: Request, platform: ThePlatform, name: Annotated[str, Form()] = "") -> Response:
+def register(request: Request, platform: ThePlatform, form: TheForm) -> Response:
     """Create the account and log in."""
     cookie = request.cookies.get(COOKIE, "")
     try:
         found = openid.newcomer(platform, cookie)
-        returned = openid.register(platform, cookie, NewAccount(name=name), browser_of(request))
+        with form.showing_errors():
+            returned = openid.register(platform, cookie, form.read(NewAccount), browser_of(request))
+            if returned.session_token is None:
+                return _outcome(request, found.provider, returned.outcome)
+            return _logged_in(request, returned.session_token, returned.next_page)
     except StaleError as error:
         return _page_of_failure(request, None, error)
-    except ValidationError as error:
-        return _new(request, found, name, field_errors(error), 422)
-    if returned.session_token is None:
-        return _outcome(request, found.provider, returned.outcome)
-    return _logged_in(request, returned.session_token, returned.next_page)
+    return _new(request, found, form)
 
 
 @router.get(ACCOUNT_PAGE, dependencies=[requires(Action.MANAGE_ACCOUNT)])

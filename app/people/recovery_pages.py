@@ -1,13 +1,11 @@
 """Pages: changing and resetting a password, and logging in by a mailed link."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Request
+from fastapi import Form as FormField
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
 
 from app.core.access import Action
 from app.core.rate_limits import Limited
@@ -23,36 +21,31 @@ from app.web.dependencies import (
     ThePlatform,
     limited,
     needs_passwords,
-    platform_of_request,
     render,
     requires,
 )
-from app.web.forms import field_errors
+from app.web.forms import Form, TheForm
 
 router = APIRouter()
 
-TextField = Annotated[str, Form()]
 CODES = {ResetOutcome.DONE: 200, ResetOutcome.GONE: 410, ResetOutcome.TAKEN: 409}
-NO_PROBLEMS: Mapping[str, str] = MappingProxyType({})
 
 
 @router.get("/forgot-password", dependencies=[requires(Action.REGISTER), needs_passwords()])
 def forgot(request: Request) -> Response:
     """Show the form to request a reset link."""
-    return render(request, "recovery/forgot.html", form={}, problems={})
+    return render(request, "recovery/forgot.html")
 
 
 @router.post(
     "/forgot-password", dependencies=[requires(Action.REGISTER), needs_passwords(), limited(Limited.REGISTER)]
 )
-def ask_for_link(request: Request, platform: ThePlatform, email: TextField = "") -> Response:
+def ask_for_link(request: Request, platform: ThePlatform, form: TheForm) -> Response:
     """Mail a reset link. The response is the same whether or not the account exists."""
-    try:
-        recovery.ask_for_link(platform, Forgotten(email=email))
-    except ValidationError as error:
-        form = {"email": email}
-        return render(request, "recovery/forgot.html", code=422, form=form, problems=field_errors(error))
-    return _asked(request, platform, "24 hours")
+    with form.showing_errors():
+        recovery.ask_for_link(platform, form.read(Forgotten))
+        return _asked(request, platform, "24 hours")
+    return render(request, "recovery/forgot.html", form=form)
 
 
 def _asked(request: Request, platform: Platform, lifetime: str) -> Response:
@@ -64,11 +57,11 @@ def offer(request: Request, platform: ThePlatform, token: str) -> Response:
     """Show the form for a new password if the link still works."""
     if not recovery.is_usable(platform, token):
         return _outcome(request, ResetOutcome.GONE, code=200)
-    return _reset_form(request, token, NO_PROBLEMS, 200)
+    return _reset_form(request, token, Form())
 
 
-def _reset_form(request: Request, token: str, problems: Mapping[str, str], code: int) -> Response:
-    return _private(render(request, "recovery/reset.html", code=code, token=token, problems=problems))
+def _reset_form(request: Request, token: str, form: Form) -> Response:
+    return _private(render(request, "recovery/reset.html", token=token, form=form))
 
 
 def _outcome(request: Request, outcome: ResetOutcome, code: int) -> Response:
@@ -84,12 +77,13 @@ def _private(response: Response) -> Response:
     "/reset-password/{token}",
     dependencies=[requires(Action.REGISTER), needs_passwords(), limited(Limited.LOGIN)],
 )
-def reset(request: Request, platform: ThePlatform, token: str, password: TextField = "") -> Response:
+def reset(request: Request, platform: ThePlatform, token: str, form: TheForm) -> Response:
     """Set a new password by a mailed link."""
     try:
-        outcome = recovery.reset(platform, token, password)
+        outcome = recovery.reset(platform, token, form.text("password"))
     except ValueError as error:
-        return _reset_form(request, token, {"password": str(error)}, 422)
+        form.refuse({"password": str(error)})
+        return _reset_form(request, token, form)
     if outcome is ResetOutcome.DONE and recovery.may_revoke_tokens(platform, token):
         return RedirectResponse(f"/reset-password/{quote(token)}/tokens", status_code=303)
     return _outcome(request, outcome, CODES[outcome])
@@ -107,7 +101,7 @@ def remaining_tokens(request: Request, platform: ThePlatform, token: str) -> Res
 
 @router.post("/reset-password/{token}/tokens", dependencies=[requires(Action.REGISTER), needs_passwords()])
 def revoke_remaining_tokens(
-    request: Request, platform: ThePlatform, token: str, token_id: Annotated[int | None, Form()] = None
+    request: Request, platform: ThePlatform, token: str, token_id: Annotated[int | None, FormField()] = None
 ) -> Response:
     """Revoke one of these tokens, or all of them."""
     user_id = recovery.may_revoke_tokens(platform, token)
@@ -123,20 +117,18 @@ def revoke_remaining_tokens(
 @router.get("/login-link", dependencies=[requires(Action.REGISTER), needs_passwords()])
 def login_link_form(request: Request) -> Response:
     """Show the form to request a login link."""
-    return render(request, "recovery/ask_login_link.html", form={}, problems={})
+    return render(request, "recovery/ask_login_link.html")
 
 
 @router.post(
     "/login-link", dependencies=[requires(Action.REGISTER), needs_passwords(), limited(Limited.REGISTER)]
 )
-def ask_for_login_link(request: Request, platform: ThePlatform, email: TextField = "") -> Response:
+def ask_for_login_link(request: Request, platform: ThePlatform, form: TheForm) -> Response:
     """Mail a login link. The response is the same whether or not the account exists."""
-    try:
-        recovery.ask_for_login_link(platform, Forgotten(email=email))
-    except ValidationError as error:
-        form, problems = {"email": email}, field_errors(error)
-        return render(request, "recovery/ask_login_link.html", code=422, form=form, problems=problems)
-    return _asked(request, platform, "15 minutes")
+    with form.showing_errors():
+        recovery.ask_for_login_link(platform, form.read(Forgotten))
+        return _asked(request, platform, "15 minutes")
+    return render(request, "recovery/ask_login_link.html", form=form)
 
 
 @router.get("/login-link/{token}", dependencies=[requires(Action.REGISTER), needs_passwords()])
@@ -163,30 +155,28 @@ def log_in_by_link(request: Request, platform: ThePlatform, token: str) -> Respo
 @router.get("/account/password", dependencies=[requires(Action.MANAGE_ACCOUNT), needs_passwords()])
 def password_form(request: Request) -> Response:
     """Show the form to change the password."""
-    return _change_form(request, NO_PROBLEMS, 200)
+    return _change_form(request, Form())
 
 
-def _change_form(request: Request, problems: Mapping[str, str], code: int) -> Response:
-    return _private(render(request, "recovery/change.html", code=code, problems=problems))
+def _change_form(request: Request, form: Form) -> Response:
+    return _private(render(request, "recovery/change.html", form=form))
 
 
 @router.post(
     "/account/password",
     dependencies=[requires(Action.MANAGE_ACCOUNT), needs_passwords(), limited(Limited.LOGIN)],
 )
-def change(
-    request: Request,
-    actor: CurrentActor,
-    present_password: TextField = "",
-    password: TextField = "",
-) -> Response:
+def change(request: Request, platform: ThePlatform, actor: CurrentActor, form: TheForm) -> Response:
     """Change the password, and log out everywhere else."""
-    platform, cookie = platform_of_request(request), request.cookies.get(SESSION_COOKIE, "")
+    cookie = request.cookies.get(SESSION_COOKIE, "")
+    passwords = Passwords(form.text("present_password"), form.text("password"))
     try:
-        count = recovery.change(platform, actor, cookie, Passwords(present_password, password))
+        count = recovery.change(platform, actor, cookie, passwords)
     except WrongPasswordError:
-        return _change_form(request, {"present_password": "is wrong"}, 403)
+        form.refuse({"present_password": "is wrong"}, 403)
+        return _change_form(request, form)
     except ValueError as error:
-        return _change_form(request, {"password": str(error)}, 422)
+        form.refuse({"password": str(error)})
+        return _change_form(request, form)
     following = "/account/tokens?password_changed=true" if count else "/account"
     return logged_in(request, platform, renew(platform, cookie), following)

@@ -3,18 +3,17 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
 
 from app.core.access import Action, Actor, Scope, scopes_for
-from app.core.errors import ConflictError
+from app.core.errors import FieldsError
 from app.core.rate_limits import Limited
 from app.people import tokens as people_tokens
 from app.people.tokens import DEFAULT_LIFETIME, LIFETIMES, NewToken
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, recently_logged_in, render, requires
-from app.web.forms import field_errors
+from app.web.forms import Form, TheForm
 
 router = APIRouter()
 
@@ -36,15 +35,14 @@ def tokens(
     password_changed: Annotated[bool, Query()] = False,  # noqa: FBT002 - a query parameter
 ) -> Response:
     """List the reader's tokens. A password change leads here if tokens are still active."""
-    return _page(request, platform, actor, EMPTY, {}, is_password_changed=password_changed)
+    return _page(request, platform, actor, Form(), is_password_changed=password_changed)
 
 
 def _page(
     request: Request,
     platform: Platform,
     actor: Actor,
-    form: Mapping[str, Any],
-    problems: Mapping[str, str],
+    form: Form,
     *,
     new_token: str | None = None,
     is_password_changed: bool = False,
@@ -52,12 +50,10 @@ def _page(
     response = render(
         request,
         "tokens/tokens.html",
-        code=422 if problems else 200,
         tokens=people_tokens.tokens(platform, actor.user_id),
         new_token=new_token,
         is_password_changed=is_password_changed,
-        form=form,
-        problems=problems,
+        form=form.fill(EMPTY),
         scopes=scopes_for(actor),
         lifetimes=LIFETIMES,
     )
@@ -69,27 +65,17 @@ def _page(
     "/account/tokens",
     dependencies=[requires(Action.MANAGE_ACCOUNT), recently_logged_in(), limited(Limited.CHANGE)],
 )
-def create_token(
-    request: Request,
-    platform: ThePlatform,
-    actor: CurrentActor,
-    name: Annotated[str, Form()] = "",
-    scope: Annotated[tuple[str, ...], Form()] = (),
-    days: Annotated[int, Form()] = DEFAULT_LIFETIME,
-) -> Response:
+def create_token(request: Request, platform: ThePlatform, actor: CurrentActor, form: TheForm) -> Response:
     """Create a token and show it once."""
-    form = {"name": name, "scope": list(scope), "days": days}
-    excessive = next((each for each in MADE_FOR if each in scope and each not in scopes_for(actor)), None)
-    if excessive:
-        problem = f"{excessive} is only for {MADE_FOR[excessive]}"
-        return _page(request, platform, actor, form, {"scope": problem})
-    try:
-        token = people_tokens.create_token(platform, actor.user_id, NewToken.model_validate(form))
-    except ValidationError as error:
-        return _page(request, platform, actor, form, field_errors(error))
-    except ConflictError as error:
-        return _page(request, platform, actor, form, {"": str(error)})
-    return _page(request, platform, actor, EMPTY, {}, new_token=token)
+    with form.showing_errors():
+        days = form.text("days") or str(DEFAULT_LIFETIME)
+        new = form.read(NewToken, days=int(days) if days.isdecimal() else days)
+        excessive = [each for each in MADE_FOR if each in new.scope and each not in scopes_for(actor)]
+        if excessive:
+            raise FieldsError({"scope": f"{excessive[0]} is only for {MADE_FOR[excessive[0]]}"})
+        token = people_tokens.create_token(platform, actor.user_id, new)
+        return _page(request, platform, actor, Form(), new_token=token)
+    return _page(request, platform, actor, form)
 
 
 @router.post("/account/tokens/revoke-all", dependencies=[requires(Action.MANAGE_ACCOUNT)])

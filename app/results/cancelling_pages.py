@@ -1,13 +1,14 @@
 """Pages: cancelling a submission that waits, and refunding a result."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Form
+from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from app.core.access import Action
-from app.results import cancelling
+from app.results import cancelling, submissions
+from app.results.details import DetailRequest
+from app.results.submission_pages import submission_page
 from app.web.dependencies import CurrentActor, ThePlatform, requires
+from app.web.forms import LONGEST_REASON, TheForm
 
 router = APIRouter()
 
@@ -21,11 +22,12 @@ def cancel(platform: ThePlatform, actor: CurrentActor, submission_id: int) -> Re
 
 @router.post("/organise/results/{result_id}/refund", dependencies=[requires(Action.ORGANISE)])
 def refund(
-    platform: ThePlatform,
-    actor: CurrentActor,
-    result_id: int,
-    reason: Annotated[str, Form(max_length=1000)] = "",
+    request: Request, platform: ThePlatform, actor: CurrentActor, result_id: int, form: TheForm
 ) -> Response:
     """Give the quota of a result back."""
-    submission_id = cancelling.refund(platform, actor, result_id, reason)
-    return RedirectResponse(f"/submissions/{submission_id}", status_code=303)
+    with form.showing_errors(names={"reason": f"reason-refund-{result_id}"}):
+        reason = form.text("reason", LONGEST_REASON)
+        submission_id = cancelling.refund(platform, actor, result_id, reason)
+        return RedirectResponse(f"/submissions/{submission_id}", status_code=303)
+    submission_id = submissions.submission_id_of(platform, result_id)
+    return submission_page(request, platform, actor, submission_id, DetailRequest(), form)

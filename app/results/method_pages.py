@@ -1,15 +1,13 @@
 """Pages: a method, and the forms to change and publish it."""
 
-from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
 
 from app.core.access import Action
-from app.core.errors import NotFoundError, RefusedError
+from app.core.errors import NotFoundError
 from app.core.rate_limits import Limited
 from app.results import methods as views
 from app.results.methods import MethodPage
@@ -17,7 +15,7 @@ from app.submissions import methods
 from app.submissions.methods import MethodEdit
 from app.submissions.questions import FIELD, answers_sent
 from app.web.dependencies import CurrentActor, ThePlatform, limited, mark_as_of, render, requires
-from app.web.forms import SentForm, field_errors, values_of
+from app.web.forms import Form, TheForm
 from app.web.tables import bibtex
 
 router = APIRouter()
@@ -60,40 +58,23 @@ def form(request: Request, platform: ThePlatform, actor: CurrentActor, method_id
     """Show the form to change a method's description."""
     page = views.own_method_page(platform, actor, method_id)
     answers = {f"{FIELD}{each.question.id}": each.answer or "" for each in page.answers}
-    return _form(request, page, asdict(page.method) | answers, {})
-
-
-def _form(
-    request: Request, page: MethodPage, form: dict[str, Any], problems: Mapping[str, str], code: int = 200
-) -> Response:
-    return render(request, "methods/edit.html", code=code, page=page, form=form, problems=problems)
+    return render(request, "methods/edit.html", page=page, form=Form(asdict(page.method) | answers))
 
 
 @router.post(
     "/methods/{method_id}/edit", dependencies=[requires(Action.CHANGE_METHOD), limited(Limited.CHANGE)]
 )
 def edit(
-    request: Request,
-    platform: ThePlatform,
-    actor: CurrentActor,
-    method_id: int,
-    sent: SentForm,
+    request: Request, platform: ThePlatform, actor: CurrentActor, method_id: int, form: TheForm
 ) -> Response:
     """Change a method's description."""
-    edited = values_of(sent, MethodEdit) | {"answers": answers_sent(sent.items())}
-    form = {**dict(sent), **edited}
-    try:
-        methods.edit(platform, actor, method_id, MethodEdit.model_validate(edited))
-    except ValidationError as error:
-        page = views.own_method_page(platform, actor, method_id)
-        return _form(request, page, form, field_errors(error), 422)
-    except RefusedError as error:
-        problems: dict[str, str] = {}
-        for one in error.refusals:
-            field = one.field or "description"
-            problems[field] = f"{problems[field]}; {one.message}" if field in problems else one.message
-        return _form(request, views.own_method_page(platform, actor, method_id), form, problems, 409)
-    return RedirectResponse(f"/methods/{method_id}", status_code=303)
+    answers = answers_sent(form.sent.items())
+    form.fill({f"{FIELD}{question}": answer for question, answer in answers.items()})
+    with form.showing_errors():
+        methods.edit(platform, actor, method_id, form.read(MethodEdit, answers=answers))
+        return RedirectResponse(f"/methods/{method_id}", status_code=303)
+    page = views.own_method_page(platform, actor, method_id)
+    return render(request, "methods/edit.html", page=page, form=form)
 
 
 @router.post("/methods/{method_id}/public", dependencies=[requires(Action.PUBLISH)])

@@ -1,11 +1,7 @@
 """Pages: the account, its profile, data export, and deletion."""
 
-from collections.abc import Mapping
-from typing import Annotated
-
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
-from pydantic import ValidationError
 
 from app.core.access import Action
 from app.core.rate_limits import Limited
@@ -23,11 +19,9 @@ from app.web.dependencies import (
     render,
     requires,
 )
-from app.web.forms import field_errors
+from app.web.forms import Form, TheForm
 
 router = APIRouter(dependencies=[requires(Action.MANAGE_ACCOUNT)])
-
-TextField = Annotated[str, Form()]
 
 
 @router.get("/account")
@@ -41,31 +35,17 @@ def account(request: Request) -> Response:
 @router.get("/account/profile")
 def profile(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
     """Show the form for the profile."""
-    return _profile(request, personal_data.profile(platform, actor).model_dump(), {})
-
-
-def _profile(request: Request, form: Mapping[str, str], problems: Mapping[str, str]) -> Response:
-    code = 422 if problems else 200
-    return render(request, "profiles/profile.html", code=code, form=form, problems=problems)
+    form = Form(personal_data.profile(platform, actor).model_dump())
+    return render(request, "profiles/profile.html", form=form)
 
 
 @router.post("/account/profile")
-def change(
-    request: Request,
-    platform: ThePlatform,
-    actor: CurrentActor,
-    name: TextField = "",
-    affiliation: TextField = "",
-    homepage: TextField = "",
-    orcid: TextField = "",
-) -> Response:
+def change(request: Request, platform: ThePlatform, actor: CurrentActor, form: TheForm) -> Response:
     """Change the profile."""
-    form = {"name": name, "affiliation": affiliation, "homepage": homepage, "orcid": orcid}
-    try:
-        personal_data.change(platform, actor, Profile.model_validate(form))
-    except ValidationError as error:
-        return _profile(request, form, field_errors(error))
-    return RedirectResponse("/account", status_code=303)
+    with form.showing_errors():
+        personal_data.change(platform, actor, form.read(Profile))
+        return RedirectResponse("/account", status_code=303)
+    return render(request, "profiles/profile.html", form=form)
 
 
 @router.get("/account/data.json", dependencies=[recently_logged_in(), limited(Limited.VIEW)])
@@ -82,41 +62,26 @@ def export(platform: ThePlatform, actor: CurrentActor) -> Response:
 @router.get("/account/delete")
 def deletion(request: Request, platform: ThePlatform) -> Response:
     """Show the form to delete the account."""
-    return _deletion(request, platform, ResultsChoice.KEEP.value, {}, 200)
+    return _deletion(request, platform, Form({"results": ResultsChoice.KEEP}))
 
 
-def _deletion(
-    request: Request, platform: Platform, chosen: str, problems: Mapping[str, str], code: int
-) -> Response:
-    response = render(
-        request,
-        "profiles/delete.html",
-        code=code,
-        teams=personal_data.own_results(platform, actor_of_request(request)),
-        form={"results": chosen},
-        problems=problems,
-    )
+def _deletion(request: Request, platform: Platform, form: Form) -> Response:
+    found = personal_data.own_results(platform, actor_of_request(request))
+    response = render(request, "profiles/delete.html", teams=found, form=form)
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
 @router.post("/account/delete", dependencies=[limited(Limited.LOGIN)])
-def end_account(
-    request: Request,
-    platform: ThePlatform,
-    actor: CurrentActor,
-    password: TextField = "",
-    results: TextField = "",
-) -> Response:
+def end_account(request: Request, platform: ThePlatform, actor: CurrentActor, form: TheForm) -> Response:
     """Delete the account."""
-    try:
-        personal_data.end_account(
-            platform, actor, Deletion.model_validate({"password": password, "results": results})
-        )
-    except ValidationError as error:
-        return _deletion(request, platform, results, field_errors(error), 422)
-    except WrongPasswordError:
-        return _deletion(request, platform, results, {"password": "is wrong"}, 403)
-    response = render(request, "profiles/deleted.html")
-    response.delete_cookie(SESSION_COOKIE)
-    return response
+    with form.showing_errors():
+        try:
+            personal_data.end_account(platform, actor, form.read(Deletion))
+        except WrongPasswordError:
+            form.refuse({"password": "is wrong"}, 403)
+            return _deletion(request, platform, form)
+        response = render(request, "profiles/deleted.html")
+        response.delete_cookie(SESSION_COOKIE)
+        return response
+    return _deletion(request, platform, form)

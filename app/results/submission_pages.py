@@ -9,16 +9,18 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from app.challenges import asking
-from app.core.access import Action
+from app.core.access import Action, Actor
 from app.core.paging import Before
 from app.core.rate_limits import Limited
 from app.jobs.places import poll_interval
 from app.models import RunState
+from app.platform import Platform
 from app.results import progress, submissions
 from app.results.details import DetailRequest, ResultDetail
 from app.results.exhibits import ExhibitView
 from app.results.submissions import RunView, SubmissionView
 from app.web.dependencies import CurrentActor, ThePlatform, limited, mark_as_of, render, requires
+from app.web.forms import Form
 from app.web.route_marks import marked
 
 router = APIRouter()
@@ -56,13 +58,30 @@ def submission(
 ) -> Response:
     """Show a submission: its progress and scores, and one result in detail."""
     asked = DetailRequest(competition, tuple(class_name))
+    return submission_page(request, platform, actor, submission_id, asked, Form())
+
+
+def submission_page(
+    request: Request,
+    platform: Platform,
+    actor: Actor,
+    submission_id: int,
+    asked: DetailRequest,
+    form: Form,
+) -> Response:
+    """Show a submission with the forms about its results."""
     view, detail = submissions.detailed_page(platform, actor, submission_id, asked)
     mark_as_of(request, view.challenge)
     place = None
     if view.is_member:
         place = asking.asking_about(platform, actor, view.challenge, view.upload_id, view.id)
     return render(
-        request, "submissions/submission.html", asking=place, is_part=False, **context(view, detail, asked)
+        request,
+        "submissions/submission.html",
+        asking=place,
+        is_part=False,
+        form=form,
+        **context(view, detail, asked),
     )
 
 

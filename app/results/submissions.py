@@ -593,6 +593,15 @@ def submission_page(platform: Platform, actor: Actor, submission_id: int) -> Sub
         return _visible_submission(platform, session, actor, submission_id)[0]
 
 
+def submission_id_of(platform: Platform, result_id: int) -> int:
+    """Return the id of the submission of a result. Raises NotFoundError."""
+    with platform.reading() as session:
+        found = session.scalar(select(Result.submission_id).where(Result.id == result_id))
+    if found is None:
+        raise NotFoundError(f"there is no result {result_id}")
+    return found
+
+
 def detailed_page(
     platform: Platform, actor: Actor, submission_id: int, asked: DetailRequest
 ) -> tuple[SubmissionView, ResultDetail | None]:

@@ -2,20 +2,16 @@
 
 import re
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from functools import partial
 from hashlib import sha256
-from types import MappingProxyType
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
-from starlette.datastructures import FormData
 
 import scoring
 from app.core.access import Action, Actor
-from app.core.errors import Refusal, RefusedError
 from app.core.rate_limits import Limited
 from app.platform import Platform
 from app.submissions import checking, submit_page, submitting, uploads
@@ -27,21 +23,16 @@ from app.submissions.submitting import NewSubmission
 from app.web.dependencies import (
     CurrentActor,
     ThePlatform,
-    actor_of_request,
     limited,
     platform_of_request,
     render,
     requires,
 )
-from app.web.forms import SentForm, field_errors, values_of
+from app.web.forms import Form, TheForm
 
 router = APIRouter()
 
-FIELDS: Final = {
-    "name": "method",
-    "competitions": "competition",
-}  # of `NewSubmission` and of refusals, by their names in the form
-NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+NAMES: Final = {"name": "method", "competitions": "competition"}  # of fields in the form
 LONGEST_KEY: Final = 64
 
 
@@ -68,87 +59,64 @@ def upload(
 
 @router.post("/uploads/{upload_id}", dependencies=[requires(Action.SUBMIT), limited(Limited.UPLOAD)])
 async def submit(
-    request: Request, platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID, sent: SentForm
+    request: Request, platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID, form: TheForm
 ) -> Response:
     """Submit an upload as a method's results. Sending the same form twice has no further effect."""
-    confirm = partial(_submit, request, platform, actor, upload_id, sent)
+    confirm = partial(_submit, request, platform, actor, upload_id, form)
     return await checking.with_current_check(platform, upload_id, confirm)
 
 
-def _submit(
-    request: Request, platform: Platform, actor: Actor, upload_id: uuid.UUID, sent: FormData
-) -> Response:
-    try:
-        requested = _to_submission(upload_id, sent)
-        submission_id, _ = submitting.confirm(platform, actor, requested, _key(sent, requested))
-    except ValidationError as error:
-        problems = {FIELDS.get(field, field): message for field, message in field_errors(error).items()}
-        return _form(request, upload_id, sent, problems, 422)
-    except RefusedError as error:
-        others = tuple(each.message for each in error.refusals if not each.field)
-        return _form(request, upload_id, sent, _messages_by_field(error.refusals), 409, others)
-    return RedirectResponse(f"/submissions/{submission_id}", status_code=303)
+def _submit(request: Request, platform: Platform, actor: Actor, upload_id: uuid.UUID, form: Form) -> Response:
+    with form.showing_errors(names=NAMES):
+        requested = _to_submission(upload_id, form)
+        submission_id, _ = submitting.confirm(platform, actor, requested, _key(form, requested))
+        return RedirectResponse(f"/submissions/{submission_id}", status_code=303)
+    return _form(request, platform, actor, upload_id, form)
 
 
-def _to_submission(upload_id: uuid.UUID, sent: FormData) -> NewSubmission:
-    """Convert the form to an API request. Raises ValidationError."""
-    return NewSubmission.model_validate(
+def _to_submission(upload_id: uuid.UUID, form: Form) -> NewSubmission:
+    """Convert the form to an API request. Raises FieldsError."""
+    answers = answers_sent(form.sent.items())
+    form.fill({f"{FIELD}{number}": text for number, text in answers.items()})
+    return form.validated(
+        NewSubmission,
         {
             "upload": upload_id,
-            "method": values_of(sent, NewMethod)
-            | {"name": sent.get("method", ""), "answers": answers_sent(sent.items())},
-            "training": values_of(sent, Training),
-            "competitions": sent.getlist("competition"),
-            "make_public": bool(sent.get("make_public")),
-        }
+            "method": form.fields(NewMethod, answers=answers),
+            "training": form.fields(Training),
+            "competitions": form.texts("competitions"),
+            "make_public": bool(form.text("make_public")),
+        },
     )
 
 
-def _key(sent: FormData, requested: NewSubmission) -> str | None:
+def _key(form: Form, requested: NewSubmission) -> str | None:
     """Return the idempotency key of a form: what was rendered into it, and its content, so that an edited form is another one."""
-    rendered = str(sent.get("key", ""))[:LONGEST_KEY]
+    rendered = form.text("key")[:LONGEST_KEY]
     digest = sha256(requested.model_dump_json().encode()).hexdigest()
     return f"form {rendered} {digest}" if rendered else None
 
 
-def _form(
-    request: Request,
-    upload_id: uuid.UUID,
-    sent: FormData,
-    problems: Mapping[str, str],
-    code: int,
-    refused: tuple[str, ...] = (),
-) -> Response:
+def _form(request: Request, platform: Platform, actor: Actor, upload_id: uuid.UUID, form: Form) -> Response:
     """Show the form again with what was sent. Raises NotFoundError for an upload of another team."""
     choice = SubmitChoice(
-        method=str(sent.get("method", ""))[:LONGEST_NAME],
-        competition=_numbers(sent),
+        method=form.text("name")[:LONGEST_NAME],
+        competition=_numbers(form.texts("competitions")),
         is_chosen=True,
-        make_public=bool(sent.get("make_public")),
+        make_public=bool(form.text("make_public")),
         again=True,
     )
-    platform, actor = platform_of_request(request), actor_of_request(request)
     uploads.get_upload(platform, actor, upload_id, Action.CHANGE_UPLOAD)
     page = submit_page.page_of_upload(platform, actor, upload_id, choice)
-    answers = {f"{FIELD}{number}": text for number, text in answers_sent(sent.items()).items()}
-    form = {**values_of(sent, NewMethod), **values_of(sent, Training), **answers}
-    return _render(request, page, choice, form, problems, code, refused)
+    return _render(request, page, choice, form)
 
 
-def _numbers(sent: FormData) -> tuple[int, ...]:
-    numbers = [str(number) for number in sent.getlist("competition")][:MOST_COMPETITIONS]
-    return tuple(int(number) for number in numbers if re.fullmatch("[0-9]{1,4}", number))
+def _numbers(sent: Sequence[str]) -> tuple[int, ...]:
+    return tuple(int(number) for number in sent[:MOST_COMPETITIONS] if re.fullmatch("[0-9]{1,4}", number))
 
 
-def _render(
-    request: Request,
-    page: SubmitPage,
-    choice: SubmitChoice,
-    form: Mapping[str, Any] = NOTHING,
-    problems: Mapping[str, str] = NOTHING,
-    code: int = 200,
-    refused: tuple[str, ...] = (),
-) -> Response:
+def _render(request: Request, page: SubmitPage, choice: SubmitChoice, form: Form | None = None) -> Response:
+    form = form or Form()
     context: dict[str, Any] = {}
     if page.upload is not None and page.confirmation is not None:
         chosen = choice.competitions_of(page.upload)
@@ -156,9 +124,10 @@ def _render(
         infos = [each for each in scoring.competitions(page.phase.dataset) if each.number in found]
         stated = {
             **_statement(infos),
-            **{name: form[name] for name in Training.model_fields if form.get(name)},
+            **{name: form.values[name] for name in Training.model_fields if form.values.get(name)},
         }
-        answers = answers_sent((name, text) for name, text in form.items() if text)
+        answers = answers_sent((name, text) for name, text in form.values.items() if text)
+        form.values |= {"method": choice.method, "competition": chosen, "make_public": choice.make_public}
         context = {
             "given_data": [each for each in infos if not each.own_data],
             "other_data": [each for each in infos if each.own_data],
@@ -168,23 +137,10 @@ def _render(
             "call": call_of(
                 platform_of_request(request).settings.address, page.upload, choice, stated, answers
             ),
-            "form": {
-                **form,
-                "method": choice.method,
-                "competition": chosen,
-                "make_public": choice.make_public,
-            },
         }
     quota = page.confirmation.quota if page.confirmation else ()
     return render(
-        request,
-        "submissions/submit.html",
-        code=code,
-        page=page,
-        quota_text=quota_text(quota),
-        problems=problems,
-        refused=refused,
-        **context,
+        request, "submissions/submit.html", page=page, quota_text=quota_text(quota), form=form, **context
     )
 
 
@@ -198,12 +154,3 @@ def _statement(competitions: Iterable[scoring.CompetitionInfo]) -> dict[str, Any
             asked |= {"given_data_only": True}
             asked |= {"annotation": TrainingAnnotation.BOXES.value} if each.task == "segmentation" else {}
     return asked
-
-
-def _messages_by_field(refusals: Iterable[Refusal]) -> dict[str, str]:
-    """Return the messages of refusals about a single field, by field."""
-    messages: dict[str, list[str]] = {}
-    for refusal in refusals:
-        if refusal.field:
-            messages.setdefault(FIELDS.get(refusal.field, refusal.field), []).append(refusal.message)
-    return {field: "; ".join(found) for field, found in messages.items()}

@@ -84,7 +84,9 @@ class Form:
         """Return what was sent for a field, or "". Raises FieldsError if it has more characters, and shows it again."""
         shown = self._names.get(name, name)
         found = self.sent.get(shown, self.sent.get(name, ""))
-        text = self.values[shown] = found if isinstance(found, str) else ""
+        text = found if isinstance(found, str) else ""
+        if "password" not in name:  # which no page shows
+            self.values[shown] = text
         if at_most is not None and len(text) > at_most:
             raise FieldsError({name: f"must have at most {at_most} characters"})
         return text
@@ -106,6 +108,10 @@ class Form:
         values: what to validate in place of what was sent. A time is in the zone that was sent beside it, or in UTC.
         Raises FieldsError, also if there are problems already.
         """
+        return self.validated(model, self.fields(model, **values))
+
+    def fields(self, model: type[BaseModel], **values: Any) -> dict[str, Any]:
+        """Return what was sent for the fields of a model, to validate as a part of another."""
         for name, info in model.model_fields.items():
             sent = self._sent(name, info.annotation, is_list=name not in values)
             if _holds_time(info.annotation):
@@ -113,8 +119,12 @@ class Form:
                 if name not in values:
                     values[name] = self._moment(name, sent, zone)
             values.setdefault(name, sent)
+        return values
+
+    def validated(self, model: type[Model], fields: Mapping[str, Any]) -> Model:
+        """Return a model with these fields. Raises FieldsError, also if there are problems already."""
         try:
-            valid = model.model_validate(values)
+            valid = model.model_validate(fields)
         except ValidationError as error:
             raise FieldsError(field_errors(error)) from error
         if self.problems:
@@ -134,7 +144,8 @@ class Form:
             sent = bool(sent)
         elif is_list and get_origin(annotation) in (list, tuple, frozenset):
             sent = self.texts(name)
-        self.values[self._names.get(name, name)] = sent
+        if sent != self.text(name):
+            self.values[self._names.get(name, name)] = sent
         return sent
 
     def fill(self, stored: Mapping[str, Any]) -> Self:
@@ -143,15 +154,16 @@ class Form:
         return self
 
     def showing_errors(
-        self, conflict: str = "", names: Mapping[str, str] | None = None
+        self, conflict: str = "", names: Mapping[str, str] | None = None, refusal: int | None = 409
     ) -> AbstractContextManager[None, bool]:
         """Take what is refused inside as problems of this form.
 
         conflict: the field that a conflict is about, if it is about one. names: of fields that are called otherwise on the
-        page, such as the reason in one of its rows; they may be sent under either name.
+        page, such as the reason in one of its rows; they may be sent under either name. refusal: the status if rules refuse it;
+        None: that of the first refusal.
         """
         self._names |= names or {}
-        return _Errors(self, conflict)
+        return _Errors(self, conflict, refusal)
 
     def refuse(self, by_field: Mapping[str, str], status: int = 422) -> None:
         """Show these problems, each at its field, if it has none yet."""
@@ -161,8 +173,8 @@ class Form:
 
 
 class _Errors(AbstractContextManager[None, bool]):
-    def __init__(self, form: Form, conflict: str) -> None:
-        self._form, self._conflict = form, conflict
+    def __init__(self, form: Form, conflict: str, refusal: int | None) -> None:
+        self._form, self._conflict, self._refusal = form, conflict, refusal
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -180,7 +192,7 @@ class _Errors(AbstractContextManager[None, bool]):
                     if each.field:
                         found[each.field] = "; ".join(filter(None, (found.get(each.field), each.message)))
                 self._form.refused = tuple(each.message for each in error.refusals if not each.field)
-                self._form.refuse(found, error.refusals[0].status)
+                self._form.refuse(found, self._refusal or error.refusals[0].status)
             case _:
                 return False
         return True

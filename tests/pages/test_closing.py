@@ -117,7 +117,7 @@ def test_a_phase_that_closes_now_refuses_what_is_under_way_and_scores_what_was_s
     assert "Close early" not in place.organiser.get(place.page).text
     assert (
         place.organiser.post(f"{place.page}/close", data={"early": "now", "early_reason": reason}).status_code
-        == 422
+        == 409
     )
     news = place.ash.get(f"/challenges/{place.code}/news").text
     feed = place.ash.get(f"/challenges/{place.code}/news.atom").text

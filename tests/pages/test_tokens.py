@@ -184,7 +184,7 @@ def test_a_person_can_have_at_most_fifty_tokens(browser: Browser, platform: Plat
 
     response = elm.post("/account/tokens", data={"name": "one more", "scope": "read"})
 
-    assert response.status_code == 422
+    assert response.status_code == 409
     assert "50 tokens are active; revoke one first" in response.text
 
 
