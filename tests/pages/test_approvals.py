@@ -26,7 +26,11 @@ def test_new_teams_wait_until_an_organiser_approves_or_refuses_them(
     assert "waiting for approval" in ada.page("/teams")
 
     assert organiser.send(f"/organise/teams/{oak}/approve") == (303, listed)
-    assert organiser.send(f"/organise/teams/{elm}/refuse", reason="")[0] == 422
+    for reason, problem in (("", "must not be empty"), ("x" * 1001, "must have at most 1000 characters")):
+        status, page = organiser.send(f"/organise/teams/{elm}/refuse", reason=reason)
+        assert (status, problem in page, f'value="{reason}"' in page) == (422, True, True)
+    status, page = organiser.send(f"/organise/challenges/{challenge}/approvals", most_members="1001")
+    assert (status, "must be at most 1000" in page, 'value="1001"' in page) == (422, True, True)
     assert organiser.send(f"/organise/teams/{elm}/refuse", reason="write from your university") == (
         303,
         listed,

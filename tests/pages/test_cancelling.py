@@ -97,6 +97,18 @@ def test_an_organiser_gives_quota_back_and_the_team_reads_why(scene: Scene, page
     assert reason == "the worker was wrong"
 
 
+def test_a_reason_that_is_too_long_is_said_on_the_page_of_the_submission(
+    scene: Scene, page: TestClient
+) -> None:
+    [result] = submitted(scene, "Yew")["results"]
+
+    answer = page.post(f"/results/{result['id']}/withdraw", data={"reason": "z" * 1001})
+
+    assert (answer.status_code, "must have at most 1000 characters" in answer.text) == (422, True)
+    [state] = scene.one(f"SELECT state FROM result WHERE id = {result['id']}")
+    assert state == "pending"
+
+
 def test_an_extra_slot_that_is_given_back_can_be_used_again(scene: Scene) -> None:
     submitted(scene, "Elder")
     [phase_id, team] = scene.one(

@@ -324,6 +324,9 @@ def test_files_are_added_changed_replaced_and_deleted_with_plain_forms(place: Pl
     assert place.organiser.post(f"{here}/content", files={"file": ("other", b"second")}).status_code == 303
     shown = place.organiser.get(here).text
     public = place.people["visitor"].get("/challenges/oak/data").text
+    too_long = place.organiser.post(f"{here}/delete", data={"reason": "y" * 1001})
+    assert (too_long.status_code, "must have at most 1000 characters" in too_long.text) == (422, True)
+    assert f'value="{"y" * 1001}"' in too_long.text
     assert place.organiser.post(f"{here}/delete", data={"reason": "wrong images"}).status_code == 303
 
     assert hashlib.sha256(b"first").hexdigest() in shown
