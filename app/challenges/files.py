@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import func, select
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session, contains_eager, joinedload
 
 from app.challenges import challenges, terms
 from app.challenges.availability import DATES, FROM, UNTIL, Availability, Stage
@@ -33,7 +33,6 @@ from app.models import (
     DataDownload,
     DataFile,
     FileKind,
-    Phase,
     User,
 )
 from app.people import teams
@@ -240,25 +239,26 @@ def _missing(file_id: int) -> str:
     return f"this challenge has no file {file_id}"
 
 
-def select_files(*conditions: Any) -> Select[*tuple[Any, ...]]:
-    """Select files with what OfferedFile has, oldest first."""
-    own = aliased(Phase)
-    return (
-        select(DataFile, Challenge.code, own.image_set, DATES, func.clock_timestamp())
-        .join(Challenge, DataFile.challenge_id == Challenge.id)
-        .outerjoin(own, DataFile.phase_id == own.id)
+def load_files(session: Session, *conditions: Any) -> list[OfferedFile]:
+    """Load the files that fulfil these conditions, oldest first."""
+    statement = (
+        select(DataFile, DATES, func.clock_timestamp())
+        .join(DataFile.challenge)
         .outerjoin(FROM, DataFile.from_phase_id == FROM.id)
         .outerjoin(UNTIL, DataFile.until_phase_id == UNTIL.id)
+        .options(contains_eager(DataFile.challenge), joinedload(DataFile.phase))
         .where(*conditions)
         .order_by(DataFile.id)
     )
-
-
-def load_files(session: Session, *conditions: Any) -> list[OfferedFile]:
-    """Load the files that fulfil these conditions."""
     return [
-        OfferedFile(row, code, image_set, Availability.of_dates(dates), now)
-        for row, code, image_set, dates, now in session.execute(select_files(*conditions))
+        OfferedFile(
+            row=row,
+            challenge=row.challenge.code,
+            image_set=row.phase.image_set if row.phase else None,
+            availability=Availability.of_dates(dates),
+            now=now,
+        )
+        for row, dates, now in session.execute(statement)
     ]
 
 
@@ -377,8 +377,7 @@ def downloads_of(session: Session, challenge_id: int, file_id: int | None, befor
     """Return a page of the downloads of a challenge or of one of its files, newest first."""
     statement = (
         select(
-            DataDownload.id, DataFile.name, DataDownload.version, User.name, DataDownload.user_id,
-            DataDownload.terms_version, DataDownload.requests, DataDownload.first_at, DataDownload.last_at,
+            DataDownload, DataFile.name.label("file"), User.name.label("person"),
         )
         .join(DataFile, DataDownload.file_id == DataFile.id)
         .outerjoin(User, DataDownload.user_id == User.id)
@@ -390,5 +389,19 @@ def downloads_of(session: Session, challenge_id: int, file_id: int | None, befor
         statement = statement.where(DataFile.id == file_id)
     if before is not None:
         statement = statement.where(DataDownload.id < before)
-    rows = [LoggedDownload(*row) for row in session.execute(statement)]
+    rows = [_logged(row[0], file=row.file, person=row.person) for row in session.execute(statement)]
     return DownloadLog(tuple(rows[:LOG_PAGE]), rows[LOG_PAGE - 1].id if len(rows) > LOG_PAGE else None)
+
+
+def _logged(download: DataDownload, *, file: str, person: str | None) -> LoggedDownload:
+    return LoggedDownload(
+        id=download.id,
+        file=file,
+        version=download.version,
+        person=person,
+        person_id=download.user_id,
+        terms_version=download.terms_version,
+        requests=download.requests,
+        first_at=download.first_at,
+        last_at=download.last_at,
+    )

@@ -131,18 +131,28 @@ def newest_terms(session: Session, code: str, user_id: int | None) -> TermsView 
     """Return the last version of a challenge's terms, whose text is empty if they were removed."""
     accepted = and_(TermsAcceptance.terms_id == Terms.id, TermsAcceptance.user_id == user_id)
     statement = (
-        select(
-            Terms.id, Challenge.id, Challenge.code, Challenge.title, Terms.version, Terms.text, Terms.set_at,
-            TermsAcceptance.accepted_at,
-        )
+        select(Terms, Challenge, TermsAcceptance.accepted_at)
         .join(Challenge, Challenge.id == Terms.challenge_id)
         .outerjoin(TermsAcceptance, accepted)
         .where(Challenge.code == code)
         .order_by(Terms.version.desc())
         .limit(1)
-    )  # fmt: skip
+    )
     row = session.execute(statement).one_or_none()
-    return TermsView(*row) if row else None
+    return _view(*row) if row else None
+
+
+def _view(terms: Terms, challenge: Challenge, accepted_at: datetime | None) -> TermsView:
+    return TermsView(
+        id=terms.id,
+        challenge_id=challenge.id,
+        challenge=challenge.code,
+        challenge_title=challenge.title,
+        version=terms.version,
+        text=terms.text,
+        set_at=terms.set_at,
+        accepted_at=accepted_at,
+    )
 
 
 def insert_acceptance(session: Session, user_id: int, code: str, version: int) -> bool:

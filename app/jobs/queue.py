@@ -450,14 +450,22 @@ def dead_jobs(session: Session, before: int | None = None) -> RowPage[DeadJob]:
     order = (Job.dead_at, Job.id)
     last = session.execute(select(*order).where(Job.id == before, order[0].is_not(None))).one_or_none()
     statement = (
-        select(Job.id, Job.kind, Job.payload, Job.attempt, func.coalesce(Job.error, ""), Job.dead_at)
+        select(Job)
         .where(Job.dead_at.is_not(None), tuple_(*order) < tuple_(*last) if last else true())
         .order_by(*(each.desc() for each in order))
         .limit(MOST_DEAD + 1)
     )
     found = [
-        DeadJob(id_, kind, {name: payload[name] for name in payload if name not in HIDDEN}, *rest)
-        for id_, kind, payload, *rest in session.execute(statement)
+        DeadJob(
+            id=job.id,
+            kind=job.kind,
+            payload={name: value for name, value in job.payload.items() if name not in HIDDEN},
+            attempts=job.attempt,
+            error=job.error or "",
+            dead_at=job.dead_at,
+        )
+        for job in session.scalars(statement)
+        if job.dead_at is not None
     ]
     return page_of(found, MOST_DEAD, number=lambda job: job.id)
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, UniqueConstraint, text
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.models.challenges import Challenge, Phase
 from app.models.people import User
@@ -65,6 +65,8 @@ class DataFile(Base):
     earlier: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     created_at: Mapped[datetime] = now_column()
     deleted_at: Mapped[datetime | None]
+    challenge: Mapped[Challenge] = relationship(viewonly=True, lazy="raise")
+    phase: Mapped[Phase | None] = relationship(foreign_keys=phase_id, viewonly=True, lazy="raise")
 
 
 class DataUpload(Base):

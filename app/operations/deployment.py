@@ -51,13 +51,13 @@ MOUNTED_TRUTH = Path("/truth")  # where docker-compose.yml has it, in the worker
 SHOWN = 3  # missing ground truth that a message names
 
 ROLE = text("""
-SELECT rolname, rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls,
+SELECT rolname AS name, rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls AS is_powerful,
     (SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace
-        WHERE nspname = 'public' AND relkind IN ('r', 'p') AND pg_has_role(relowner, 'MEMBER')),
-    has_schema_privilege('public', 'CREATE'),
+        WHERE nspname = 'public' AND relkind IN ('r', 'p') AND pg_has_role(relowner, 'MEMBER')) AS owned,
+    has_schema_privilege('public', 'CREATE') AS may_create,
     ARRAY(SELECT name FROM unnest(CAST(:append_only AS text[])) AS name
         WHERE to_regclass('public.' || quote_ident(name)) IS NOT NULL
-        AND has_table_privilege('public.' || quote_ident(name), 'UPDATE, DELETE, TRUNCATE'))
+        AND has_table_privilege('public.' || quote_ident(name), 'UPDATE, DELETE, TRUNCATE')) AS rewritable
 FROM pg_roles WHERE rolname = current_user
 """)
 
@@ -186,20 +186,18 @@ def _database(platform: Platform) -> Iterator[CheckRow]:
 
 def _role(session: Session) -> CheckRow:
     """Check that the application's role can read and write rows, and nothing else."""
-    name, is_powerful, owned, may_create, rewritable = session.execute(
-        ROLE, {"append_only": list(APPEND_ONLY)}
-    ).one()
+    role = session.execute(ROLE, {"append_only": list(APPEND_ONLY)}).one()
     powers = [
-        *(["may manage roles or databases"] if is_powerful else []),
-        *([f"owns {owned} tables"] if owned else []),
-        *(["may create tables"] if may_create else []),
-        *([f"may change or delete rows of {', '.join(rewritable)}"] if rewritable else []),
+        *(["may manage roles or databases"] if role.is_powerful else []),
+        *([f"owns {role.owned} tables"] if role.owned else []),
+        *(["may create tables"] if role.may_create else []),
+        *([f"may change or delete rows of {', '.join(role.rewritable)}"] if role.rewritable else []),
     ]
     if not powers:
-        return CheckRow("database role", f"{name} can read and write rows, and nothing else")
+        return CheckRow("database role", f"{role.name} can read and write rows, and nothing else")
     return CheckRow(
         "database role",
-        f"{name} {', '.join(powers)}; an attacker who takes over a web process could rewrite history",
+        f"{role.name} {', '.join(powers)}; an attacker who takes over a web process could rewrite history",
         "create a role that owns the database and set it in HELDOUT_MIGRATION_DATABASE_URL, use another role with nothing "
         "but LOGIN in HELDOUT_DATABASE_URL, and run `heldout-server migrate`",
     )
