@@ -412,6 +412,11 @@ def lock_phase(session: Session, phase_id: int) -> Phase:
     return session.get_one(Phase, phase_id, with_for_update={"key_share": True})
 
 
+def is_announced(session: Session, challenge_id: int) -> bool:
+    """Whether people are told what changes in a challenge; nobody is told anything of a draft, also not once it opens."""
+    return session.get_one(Challenge, challenge_id).visibility is not ChallengeVisibility.DRAFT
+
+
 def stored_phase(session: Session, challenge_id: int, image_set: str) -> Phase | None:
     """Return a phase's row, locked until the end of the transaction."""
     statement = select(Phase).where(Phase.challenge_id == challenge_id, Phase.image_set == image_set)

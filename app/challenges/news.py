@@ -164,6 +164,8 @@ def announce_schedule(
 
     why: a sentence for everybody to read, if there is one.
     """
+    if not challenges.is_announced(session, challenge_id):
+        return
     dates, quotas = (
         [*date_changes(image_set, before, after), *freeze_changes(image_set, before, after)],
         [*quota_changes(image_set, before, after)],
@@ -193,6 +195,8 @@ def announce_schedule(
 
 def announce_ground_truth(session: Session, challenge_id: int, image_set: str, version: int) -> None:
     """Announce that the boards of a phase use a new version of the ground truth, in the transaction that switches them."""
+    if not challenges.is_announced(session, challenge_id):
+        return
     text = (
         f"The leaderboards of `{image_set}` now use version {version} of the ground truth. The results on them were scored"
         " again; the page of a submission lists its earlier scores."

@@ -11,6 +11,7 @@ from sqlalchemy import and_, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
+from app.challenges import challenges
 from app.challenges.challenges import PhaseView
 from app.core import audit
 from app.core.access import Actor, require_challenge
@@ -240,11 +241,12 @@ def replace_terms(session: Session, actor: Actor, challenge: Challenge, new: New
         before={"version": before.version if before else None},
         after={"version": version},
     )
-    events.record(
-        session,
-        EventKind.TERMS_CHANGED,
-        challenge_id=challenge.id,
-        version=version,
-        has_text=bool(new.text),
-    )
+    if challenges.is_announced(session, challenge.id):
+        events.record(
+            session,
+            EventKind.TERMS_CHANGED,
+            challenge_id=challenge.id,
+            version=version,
+            has_text=bool(new.text),
+        )
     return version
