@@ -32,6 +32,7 @@ from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
 from tests.pages.test_terms import organiser
 from tests.pages.views import PHASE
+from tests.patience import LIMIT
 from tests.system.installations import STATEMENT
 from tests.system.kits import results, small_kit
 from tests.system.servers import eventually
@@ -197,7 +198,7 @@ def test_whoever_confirms_while_the_phase_is_closed_finds_it_closed(place: Place
             session.flush()
             answer = late.submit(place.confirm, upload, "Acorn")
             assert eventually(lambda: bool(session.scalar(waits)))
-        refused = answer.result(20)
+        refused = answer.result(LIMIT)
 
     assert (refused.status_code, refused.json()["code"]) == (403, "closed")
 

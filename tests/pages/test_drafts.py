@@ -51,6 +51,7 @@ from app.organising import drafts, roles
 from app.platform import Platform
 from tests.pages.data_sets import TABLE, coco_file, jpeg, kit, zipped
 from tests.pages.test_accounts import registered
+from tests.patience import LIMIT
 from tests.people import confirm_address
 from tests.second_factors import give_second_factor
 from tests.system.servers import eventually
@@ -766,7 +767,7 @@ def test_a_draft_takes_no_address_that_another_takes_at_the_same_moment(place: P
             session.flush()
             answer = late.submit(place.organiser.post, f"{NEW}/{code}/what", data={**WHAT, "code": soon})
             assert eventually(lambda: bool(session.scalar(waits)))
-        refused = answer.result(20)
+        refused = answer.result(LIMIT)
 
     assert refused.status_code == 422
     assert f"{soon} is taken; choose another address" in words(refused.text)

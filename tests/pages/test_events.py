@@ -58,6 +58,7 @@ from app.submissions import checking, methods, quotas
 from app.submissions.quotas import NewSlots
 from tests.pages.people_told import Scene, scene
 from tests.pages.statements import asked
+from tests.patience import LIMIT
 from tests.system.rows import end_run
 from tests.system.servers import eventually
 from tests.working import do_all
@@ -165,7 +166,7 @@ def test_of_two_runs_that_end_at_the_same_time_the_second_records_the_outcome(pe
         other = together.submit(end, people, second, RunState.SCORED)
         assert eventually(lambda: other.done() or people.rows.somebody_waits_for_a_lock())
         session.commit()
-        other.result(10)
+        other.result(LIMIT)
 
     assert [event.kind for event in recorded(people, *OUTCOMES)] == [EventKind.SCORED]
 

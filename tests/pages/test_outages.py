@@ -13,6 +13,7 @@ from app.jobs import heartbeats, outages
 from app.models import Outage, Service, ServicePart
 from app.platform import Platform
 from tests.pages.conftest import Browser
+from tests.patience import LIMIT
 from tests.system.servers import OwnServers
 
 
@@ -67,7 +68,7 @@ def test_of_several_processes_one_records_an_outage(platform: Platform) -> None:
     together = Barrier(4)
 
     def see(_: int) -> Outage | None:
-        together.wait(10)
+        together.wait(LIMIT)
         return note(platform)
 
     with ThreadPoolExecutor(4) as threads:

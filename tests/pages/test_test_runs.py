@@ -40,6 +40,7 @@ from app.storage import content_key
 from app.submissions import retention
 from tests.pages.test_accounts import registered
 from tests.pages.test_drafts import NEW, Place, place, words
+from tests.patience import LIMIT
 from tests.system.installations import STATEMENT
 from tests.system.kits import packed
 from tests.system.servers import eventually
@@ -223,7 +224,7 @@ def test_whoever_submits_while_the_draft_opens_finds_the_upload_deleted(draft: D
             answer = late.submit(draft.submit, upload, "Rowan")
             assert eventually(lambda: bool(session.scalar(waits)))
             testing.delete_all(session, None, challenge)
-        refused = answer.result(20)
+        refused = answer.result(LIMIT)
 
     assert refused.status_code == 404
     assert draft.remains() == {}

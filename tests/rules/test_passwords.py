@@ -14,6 +14,7 @@ from app.people.passwords import (
     is_password,
     password_problem,
 )
+from tests.patience import LIMIT
 
 COMMON, REPEATED, OWN = "is too easy to guess", "repeats a few", "is little more than your name"
 
@@ -72,7 +73,7 @@ def test_work_beyond_the_queue_is_refused_before_it_starts() -> None:
     pool, is_open = Pool(threads=1, max_waiting=1), Event()
     with ThreadPoolExecutor() as people:
         tasks = [people.submit(pool.run, is_open.wait) for _ in range(3)]
-        [refused], others = wait(tasks, timeout=10, return_when=FIRST_COMPLETED)
+        [refused], others = wait(tasks, timeout=LIMIT, return_when=FIRST_COMPLETED)
         is_open.set()
 
     with pytest.raises(BusyError):

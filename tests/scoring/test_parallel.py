@@ -4,6 +4,7 @@ from collections.abc import Iterator
 import pytest
 
 from scoring.parallel import DEFAULT_THREADS, parallel_map, thread_count, use_threads
+from tests.patience import LIMIT
 
 
 def test_results_keep_the_order_of_the_work() -> None:
@@ -11,7 +12,7 @@ def test_results_keep_the_order_of_the_work() -> None:
 
     def work(number: int) -> int:
         if number == 0:
-            assert first_may_end.wait(10)
+            assert first_may_end.wait(LIMIT)
         else:
             first_may_end.set()
         return number
@@ -60,7 +61,7 @@ def test_no_item_is_prefetched_while_one_must_run_alone() -> None:
 
 
 def test_the_requested_threads_run_and_end_with_the_work() -> None:
-    together = threading.Barrier(5, timeout=10)
+    together = threading.Barrier(5, timeout=LIMIT)
 
     with use_threads(5):
         results = list(parallel_map(lambda number: (number, together.wait())[0], range(5)))

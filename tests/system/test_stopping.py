@@ -38,7 +38,7 @@ def held(running: Installation) -> Iterator[Pipe]:
 def is_stopped(address: str) -> bool:
     """Whether the web server accepts no new connections."""
     try:
-        httpx2.get(f"{address}/health", timeout=0.2)
+        httpx2.get(f"{address}/health", timeout=2)
     except httpx2.HTTPError:
         return True
     return False

@@ -9,6 +9,7 @@ import httpx2
 import psycopg
 import pytest
 
+from tests.patience import LIMIT
 from tests.system.installations import LONGEST, Installation, installation
 from tests.system.kits import results, small_kit
 from tests.system.process_trees import stopped, tree_of
@@ -44,7 +45,7 @@ def test_a_submission_during_a_broker_outage_is_accepted_and_scored_later(
         before = time.monotonic()
         response = organiser.confirm(upload, "Alder")
         assert response.status_code == 201
-        assert time.monotonic() - before < 5
+        assert time.monotonic() - before < 30
         assert httpx2.get(f"{address}/ready", timeout=LONGEST).status_code == 200
     running.start_worker()
     running.start_sender()
@@ -62,12 +63,12 @@ def test_pages_and_health_answer_while_the_database_is_silent(running: Installat
             before = time.monotonic()
             waiting = [together.submit(visitor.get, PAGE) for _ in range(64)]
             alive = visitor.get("/health")
-            assert time.monotonic() - before < 10
             assert alive.status_code == 200
+            assert not all(page.done() for page in waiting)
             # the state of the database may be cached for a second
             assert eventually(lambda: health(address)["database"]["status"] == "unreachable")
             assert {one.result().status_code for one in waiting} == {503}
-            assert time.monotonic() - before < 40
+            assert time.monotonic() - before < 100  # one after the other they would take longer
         assert eventually(lambda: visitor.get(PAGE).status_code == 200)
 
 
@@ -93,9 +94,9 @@ def test_a_silent_database_is_reported_and_service_resumes_when_it_answers(
         recovered = time.monotonic() - begun
 
     assert {status for status, _ in first} == {503}
-    assert max(seconds for _, seconds in first) < 40
+    assert max(seconds for _, seconds in first) < 100
     assert (ready.status_code, "database does not answer" in ready.text) == (503, True)
-    assert recovered < 2
+    assert recovered < LIMIT / 10
 
 
 def test_a_waiting_statement_is_not_mistaken_for_a_silent_database(
