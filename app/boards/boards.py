@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Subquery, and_, func, not_, or_, select, true
-from sqlalchemy.orm import Session, load_only
+from sqlalchemy import ColumnElement, Row, Select, Subquery, and_, func, not_, or_, select, true
+from sqlalchemy.orm import Session
 
 import scoring
 from app.boards.columns import further_of, further_values, headline_of
@@ -86,11 +86,6 @@ class Versions:
     scorer: str
     ground_truth: int
     ground_truth_id: uuid.UUID
-
-    @classmethod
-    def of(cls, scored: Board | Run, truth: GroundTruth) -> "Versions":
-        """Return those of a board or a run."""
-        return Versions(scored.protocol, scored.scorer, truth.version, truth.public_id)
 
 
 def is_outdated(row: Versions, board: Versions) -> bool:
@@ -217,7 +212,7 @@ def stored_board(
     )
     statement = (
         select(
-            Board, GroundTruth, published.c.count.label("publications"),
+            Board.protocol, Board.scorer, GroundTruth.version, GroundTruth.public_id, published.c.count.label("publications"),
             func.coalesce(published.c.latest, Board.activated_at).label("updated_at"),
             _open_rescores(phase_id).exists().label("rescoring"),
         )
@@ -229,7 +224,16 @@ def stored_board(
     row = session.execute(statement).one_or_none()
     if row is None:
         return None
-    return StoredBoard(Versions.of(row[0], row[1]), row.publications, row.updated_at, row.rescoring)
+    return StoredBoard(_versions(row), row.publications, row.updated_at, row.rescoring)
+
+
+def _versions(row: Row[*tuple[Any, ...]]) -> Versions:
+    return Versions(
+        protocol=row.protocol,
+        scorer=row.scorer,
+        ground_truth=row.version,
+        ground_truth_id=row.public_id,
+    )
 
 
 def _is_before(moment: datetime | None) -> ColumnElement[bool]:
@@ -239,7 +243,12 @@ def _is_before(moment: datetime | None) -> ColumnElement[bool]:
 def select_rows(session: Session, on_board: Subquery, audience: BoardReaders) -> list[StoredRow]:
     """Load the methods on a board. on_board: `current_results` for now, or `former_results` for an earlier date."""
     statement = (
-        select(Run, Result, Method, Submission, Team, GroundTruth)
+        select(
+            Run.id.label("run_id"), Run.ladder_run_id, Run.measure, Run.protocol, Run.scorer, Result.is_complete, Method,
+            Submission.id.label("submission_id"), Submission.training, Submission.created_at.label("date"),
+            Team.id.label("team_id"), Team.name.label("team"), Team.suspended_at.is_not(None).label("is_suspended"),
+            GroundTruth.version, GroundTruth.public_id,
+        )
         .select_from(on_board)
         .join(Result, Result.id == on_board.c.result_id)
         .join(Run, Run.id == on_board.c.run_id)
@@ -247,33 +256,23 @@ def select_rows(session: Session, on_board: Subquery, audience: BoardReaders) ->
         .join(Result.method)
         .join(Method.team)
         .join(Result.submission)
-        .options(
-            load_only(Run.ladder_run_id, Run.measure, Run.protocol, Run.scorer, raiseload=True),
-            load_only(Result.is_complete, raiseload=True),
-            load_only(Submission.training, Submission.created_at, raiseload=True),
-            load_only(Team.name, Team.suspended_at, raiseload=True),
-            load_only(GroundTruth.version, GroundTruth.public_id, raiseload=True),
-        )
         .where(is_shown_to(audience))
-    )
-
-    def stored(
-        run: Run, result: Result, method: Method, submission: Submission, team: Team, truth: GroundTruth
-    ) -> StoredRow:
-        return StoredRow(
-            run_id=run.id,
-            ladder_run_id=run.ladder_run_id,
-            is_complete=result.is_complete,
-            method=method_view(method),
-            submission_id=submission.id,
-            training=Training.model_validate(submission.training),
-            team=BoardTeam(team.id, team.name, team.suspended_at is not None),
-            date=submission.created_at,
-            measure=run.measure or "",
-            versions=Versions.of(run, truth),
+    )  # fmt: skip
+    return [
+        StoredRow(
+            run_id=row.run_id,
+            ladder_run_id=row.ladder_run_id,
+            is_complete=row.is_complete,
+            method=method_view(row.Method),
+            submission_id=row.submission_id,
+            training=Training.model_validate(row.training),
+            team=BoardTeam(row.team_id, row.team, row.is_suspended),
+            date=row.date,
+            measure=row.measure or "",
+            versions=_versions(row),
         )
-
-    return [stored(*row) for row in session.execute(statement)]
+        for row in session.execute(statement)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
