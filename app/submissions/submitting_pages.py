@@ -3,12 +3,12 @@
 import re
 import uuid
 from collections.abc import Iterable, Sequence
-from functools import partial
 from hashlib import sha256
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
+from starlette.concurrency import run_in_threadpool
 
 import scoring
 from app.core.access import Action, Actor
@@ -62,16 +62,15 @@ async def submit(
     request: Request, platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID, form: TheForm
 ) -> Response:
     """Submit an upload as a method's results. Sending the same form twice has no further effect."""
-    confirm = partial(_submit, request, platform, actor, upload_id, form)
-    return await checking.with_current_check(platform, upload_id, confirm)
 
-
-def _submit(request: Request, platform: Platform, actor: Actor, upload_id: uuid.UUID, form: Form) -> Response:
-    with form.showing_errors(names=NAMES):
+    def confirm() -> int:
         requested = _to_submission(upload_id, form)
-        submission_id, _ = submitting.confirm(platform, actor, requested, _key(form, requested))
+        return submitting.confirm(platform, actor, requested, _key(form, requested))[0]
+
+    with form.showing_errors(names=NAMES):
+        submission_id = await checking.with_current_check(platform, upload_id, confirm)
         return RedirectResponse(f"/submissions/{submission_id}", status_code=303)
-    return _form(request, platform, actor, upload_id, form)
+    return await run_in_threadpool(_form, request, platform, actor, upload_id, form)
 
 
 def _to_submission(upload_id: uuid.UUID, form: Form) -> NewSubmission:

@@ -229,12 +229,15 @@ def test_uploads_are_listed_checked_and_scored_by_the_version_of_the_boards(scen
         "The annotation of test was replaced after this check. It will be checked again when you submit it, at no cost."
         in told
     )
-    refused = scene.confirm(before)
-    assert refused.status_code == 422, refused.text
     sentence = (
         "this archive was valid until the annotation of test was replaced, with other images or classes; fix the problems in its report"
         " and upload it again. The checks were free"
     )
+    sent = {"method": "Formnet", "competition": "3"}
+    by_form = scene.ash.post(f"/uploads/{before['id']}", data=sent, headers=HTML)
+    assert (by_form.status_code, sentence in " ".join(by_form.text.split())) == (409, True)
+    refused = scene.confirm(before)
+    assert refused.status_code == 422, refused.text
     assert sentence in refused.text
     checked = scene.ash.get(f"/api/v1/uploads/{before['id']}").json()
     assert not checked["valid"]
