@@ -168,7 +168,7 @@ class IntervalScale:
     def at(self, value: float) -> float:
         """Return the place of a value, in percent of the axis.
 
-        >>> Scale(0.5, 0.75).at(0.7)
+        >>> IntervalScale(0.5, 0.75).at(0.7)
         80.0
         """
         return round(100 * (value - self.low) / (self.high - self.low), 1)

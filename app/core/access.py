@@ -292,7 +292,7 @@ def in_scope(actor: Actor, action: Action) -> bool:
 def may(relations: frozenset[Relation], action: Action, state: ResultVisibility) -> bool:
     """Whether someone with these relations to an object in this state may do `action`.
 
-    >>> may(frozenset({Relation.ANYBODY}), Action.READ_SUBMISSION, State.PRIVATE)
+    >>> may(frozenset({Relation.ANYBODY}), Action.READ_SUBMISSION, ResultVisibility.PRIVATE)
     False
     """
     return bool(relations & PERMISSIONS[action][state])

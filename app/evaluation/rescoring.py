@@ -364,7 +364,7 @@ def undecided_runs(session: Session, rescore_id: int, after: int) -> RowPage[Und
     """Return a page of the runs of a re-scoring that await a decision."""
     statement = (
         select(Run)
-        .options(joinedload(Run.result).joinedload(Result.method).load_only(Method.name, raiseload=True))
+        .options(joinedload(Run.result).joinedload(Result.method).load_only(Method.name))
         .where(_is_open(rescore_id), Run.state.in_(UNSCORED), Run.id > after)
         .order_by(Run.id)
         .limit(MOST_UNDECIDED + 1)

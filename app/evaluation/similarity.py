@@ -151,12 +151,12 @@ def are_similar(likeness: Likeness) -> bool:
 
 def _subjects() -> Select[Result]:
     """Select scored results of held-out phases. On open phases, similar results do no harm."""
-    archive = joinedload(Result.submission).load_only(Submission.upload_id, raiseload=True)
+    archive = joinedload(Result.submission).load_only(Submission.upload_id)
     return (
         select(Result)
         .join(Result.phase)
         .options(
-            archive.joinedload(Submission.upload).load_only(Upload.sha256, raiseload=True),
+            archive.joinedload(Submission.upload).load_only(Upload.sha256),
             contains_eager(Result.phase).joinedload(Phase.challenge),
         )
         .where(Result.state == ResultState.SCORED, Phase.is_held_out)
@@ -247,8 +247,8 @@ def _is_scored(result: type[Result]) -> ColumnElement[bool]:
 ONE, OTHER = aliased(Result), aliased(Result)
 _SIDES: Final = tuple(
     joinedload(side).options(
-        joinedload(Result.submission).load_only(Submission.created_at, raiseload=True),
-        joinedload(Result.method).load_only(Method.name, raiseload=True).joinedload(Method.team),
+        joinedload(Result.submission).load_only(Submission.created_at),
+        joinedload(Result.method).load_only(Method.name).joinedload(Method.team),
     )
     for side in (SimilarPair.result, SimilarPair.other)
 )
@@ -305,7 +305,7 @@ def _side(result: Result) -> PairSide:
         result_id=result.id,
         submission=result.submission_id,
         method=result.method.name,
-        team_id=result.method.team_id,
+        team_id=result.method.team.id,
         team=result.method.team.name,
         entered_at=result.submission.created_at,
     )

@@ -155,8 +155,8 @@ def select_rows(session: Session, phase_id: int, competition: int) -> list[Figur
             is_shown_to(BoardReaders.PUBLIC),
         )
         .options(
-            result.contains_eager(Result.method).load_only(Method.name, Method.is_baseline, raiseload=True),
-            result.contains_eager(Result.submission).load_only(Submission.created_at, raiseload=True),
+            result.contains_eager(Result.method).load_only(Method.name, Method.is_baseline),
+            result.contains_eager(Result.submission).load_only(Submission.created_at),
         )
         .order_by(Run.id)
     )

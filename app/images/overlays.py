@@ -270,9 +270,7 @@ def _runs() -> Select[Run, float | None]:
         .join(Run.result)
         .join(Result.method)
         .outerjoin(ClassScore, and_(ClassScore.run_id == Run.id, ClassScore.class_name.is_(None)))
-        .options(
-            contains_eager(Run.result).contains_eager(Result.method).load_only(Method.name, raiseload=True)
-        )
+        .options(contains_eager(Run.result).contains_eager(Result.method).load_only(Method.name))
     )
 
 

@@ -243,11 +243,11 @@ def _rows() -> Select[Thread, datetime, bool]:
             joinedload(Thread.team),
             joinedload(Thread.asker),
             joinedload(Thread.phase),
-            joinedload(Thread.upload).load_only(Upload.filename, raiseload=True),
+            joinedload(Thread.upload).load_only(Upload.filename),
             joinedload(Thread.submission)
-            .load_only(Submission.method_id, raiseload=True)
+            .load_only(Submission.method_id)
             .joinedload(Submission.method)
-            .load_only(Method.name, raiseload=True),
+            .load_only(Method.name),
         )
     )
 

@@ -71,8 +71,8 @@ LATE_MESSAGE = 60.0  # seconds
 def health_of(progress: BackgroundWork | None, sweep_seconds: int) -> Health:
     """Return the health of an installation; `progress` is None if the database did not respond.
 
-    >>> health_of(Progress(sweep_age=90.0, workers=1, jobs_lag=0.0, dead_jobs=0), 15).sweep
-    Part(status='late', value=90.0)
+    >>> health_of(BackgroundWork(sweep_age=90.0, workers=1, jobs_lag=0.0, dead_jobs=0), 15).sweep
+    PartHealth(status='late', value=90.0)
     """
     if progress is None:
         unknown = PartHealth("unknown")

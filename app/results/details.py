@@ -148,7 +148,7 @@ def changes_of(
     """Return the classes whose shown value changed, in their order.
 
     >>> changes_of({"cat": 0.5, "dog": 0.25}, {"cat": 0.5, "dog": 0.75})
-    (Change(name='dog', before=0.25, after=0.75),)
+    (ClassChange(name='dog', before=0.25, after=0.75),)
     """
     return tuple(
         ClassChange(name, before.get(name), value)

@@ -329,9 +329,9 @@ def _runs() -> Select[Run]:
         .join(Method.team)
         .join(Result.submission)
         .options(
-            method.defer(Method.description, raiseload=True),
+            method.defer(Method.description),
             method.contains_eager(Method.team),
-            result.contains_eager(Result.submission).load_only(Submission.created_at, raiseload=True),
+            result.contains_eager(Result.submission).load_only(Submission.created_at),
         )
     )
 

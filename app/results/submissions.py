@@ -492,9 +492,9 @@ def rows_of_teams(
         .join(Result.method)
         .join(Run, Run.id == func.coalesce(Result.published_run_id, latest))
         .options(
-            result.contains_eager(Result.submission).load_only(Submission.created_at, raiseload=True),
+            result.contains_eager(Result.submission).load_only(Submission.created_at),
             result.contains_eager(Result.phase).joinedload(Phase.challenge),
-            result.contains_eager(Result.method).load_only(Method.name, Method.public_at, raiseload=True),
+            result.contains_eager(Result.method).load_only(Method.name, Method.public_at),
         )
         .where(Method.team_id.in_(teams), _is_public_result() if only_public else true())
         .where(Submission.id < before if before else true())

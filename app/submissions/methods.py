@@ -397,7 +397,7 @@ def training_text(training: Training, *, is_baseline: bool) -> str:
 
     >>> training_text(Training(other_data="ImageNet", no_excluded_data=True), is_baseline=False)
     'ImageNet'
-    >>> training_text(Training(given_data_only=True, annotation=Annotation.BOXES), is_baseline=False)
+    >>> training_text(Training(given_data_only=True, annotation=TrainingAnnotation.BOXES), is_baseline=False)
     'Given data only, with segmentations and boxes'
     """
     parts = []

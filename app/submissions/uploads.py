@@ -429,7 +429,7 @@ def _uploads_of_teams(
             _SUBMISSIONS.label("submissions"),
             _check().label("check"),
         )
-        .options(defer(Upload.report, raiseload=True), joinedload(Upload.phase).joinedload(Phase.challenge))
+        .options(defer(Upload.report), joinedload(Upload.phase).joinedload(Phase.challenge))
         .where(Upload.team_id.in_(teams), earlier)
         .order_by(Upload.started_at.desc(), Upload.id.desc())
         .limit(limit)

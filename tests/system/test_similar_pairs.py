@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import select
 
 from app.core.access import Actor
-from app.core.errors import NotFoundError
+from app.core.errors import ForbiddenError, NotFoundError
 from app.evaluation import similarity
 from app.evaluation.similarity import Dismissal
 from app.models import AuditRecord, Phase, SimilarPair
@@ -31,7 +31,7 @@ def test_only_organisers_of_the_challenge_dismiss_a_pair_and_each_decision_is_re
     other_organiser = Actor(user_id=board.user_id, organises=frozenset({challenge_id + 1}))
 
     for stranger in (other_organiser, Actor(user_id=board.user_id, teams=frozenset({board.team_id}))):
-        with pytest.raises(NotFoundError):
+        with pytest.raises(ForbiddenError):
             similarity.pairs(small_board, stranger, board.phase_id)
         with pytest.raises(NotFoundError):
             similarity.dismiss(small_board, stranger, pair_id, Dismissal(reason="not mine"))
