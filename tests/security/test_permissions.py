@@ -112,10 +112,9 @@ def routes_of(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, Action | None]
             )
         elif isinstance(route, Mount):
             yield f"GET {route.path}/{{path}}", Action.READ_PUBLIC
-        elif isinstance(route, Route):
-            yield f"GET {route.path}", Action.READ_PUBLIC
         else:
-            yield from routes_of(getattr(route, "original_router").routes)  # noqa: B009 - FastAPI's own, without a type
+            assert isinstance(route, Route)
+            yield f"GET {route.path}", Action.READ_PUBLIC
 
 
 @dataclass(frozen=True, slots=True)
