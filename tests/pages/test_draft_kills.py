@@ -9,7 +9,7 @@ from sqlalchemy import func, select, update
 from app.challenges.texts import NewTexts
 from app.challenges.visibility import MOST_INVITATIONS
 from app.core.access import Actor
-from app.intake import reading
+from app.intake import intakes, reading
 from app.jobs.queue import Claim
 from app.models import (
     AuditRecord,
@@ -162,9 +162,15 @@ def made(place: Place, code: str) -> Any:
             for each in phases
         ]  # fmt: skip
         intake = session.scalars(select(Intake).where(Intake.challenge_id == here)).one()
+        waiting = "with a worker"  # which may have begun to read it
         truths = select(GroundTruth.public_id).where(GroundTruth.phase_id.in_([each.id for each in phases]))
         acts = session.scalars(select(AuditRecord.action).where(AuditRecord.challenge_id == here)).all()
-        return rows, intake.state.value, len(session.scalars(truths).all()), sorted(acts)
+        return (
+            rows,
+            waiting if intake.state in intakes.WITH_WORKER else intake.state.value,
+            len(session.scalars(truths).all()),
+            sorted(acts),
+        )
 
 
 def work(platform: Platform, code: str) -> None:
