@@ -11,6 +11,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from app.challenges.phase_rules import parse_quota
 from app.core.access import Action
+from app.core.errors import FieldsError
 from app.core.paging import Before
 from app.core.units import MiB
 from app.models import Quota
@@ -100,7 +101,10 @@ def _quotas(form: Form, own: Sequence[Quota]) -> list[dict[str, Any]]:
     """Return the quotas in a form as the API takes them, without empty rows; half a row is a problem. own: of the phase."""
     if "quota_total" not in form.sent:  # a page that was loaded before an upgrade has one field
         form.fill(_quota_rows(own))
-        return [asdict(parse_quota(part)) for part in form.text("quotas").split(",") if part.strip()]
+        try:
+            return [asdict(parse_quota(part)) for part in form.text("quotas").split(",") if part.strip()]
+        except ValueError as error:
+            raise FieldsError({"quotas": str(error)}) from error
     sent = [*zip_longest(form.texts("quota_results"), form.texts("quota_days"), fillvalue="")]
     form.values["quota_rows"] = sent
     if any((results == "") != (days == "") for results, days in sent):
