@@ -12,9 +12,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges, news, same_labels, terms, texts, visibility
-from app.challenges import rules as rules_in_words
 from app.challenges.challenges import PhaseView
 from app.challenges.phase_rules import PhaseRules
+from app.challenges.rules import Rule, main_rules, rules_of
 from app.challenges.terms import NewTerms
 from app.challenges.texts import NewTexts, TextSheet
 from app.core import audit
@@ -104,6 +104,15 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class StatedPhase:
+    """A phase with its rules in words. main: those that decide how people take part."""
+
+    phase: PhaseView
+    main: tuple[Rule, ...]
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DraftView:
     """A draft with its phases and its data set. terms: as they are now; invited: addresses and domains."""
 
@@ -179,19 +188,22 @@ class DraftView:
         return frozenset(each for each in Step if is_done.get(each, each in self.draft.steps))
 
     @property
-    def words(self) -> tuple[str, ...]:
-        """What was chosen, a paragraph for each phase; nothing before there are some."""
-        if not self.phases:
-            return ()
-        found = draft_rules.FOUND_BY[self.draft.opens_to]
-        return (f"{found}.", *(self._in_words(each) for each in self.phases))
+    def found_by(self) -> str:
+        """Who will find the challenge, as a sentence."""
+        return f"{draft_rules.FOUND_BY[self.draft.opens_to]}."
 
-    def _in_words(self, phase: PhaseView) -> str:
+    @property
+    def stated(self) -> tuple[StatedPhase, ...]:
+        """What was chosen, as participants will read it."""
         approves, most = self.challenge.approves_teams, self.challenge.most_members
-        stated = rules_in_words.rules_of(phase, approves_teams=approves, most_members=most)
-        role = "hidden" if phase.is_held_out else "public"
-        said = " ".join(sentence for rule in stated for sentence in rule.sentences)
-        return f"{phase.image_set}, whose annotation is {role}: {said}"
+        return tuple(
+            StatedPhase(
+                phase,
+                main_rules(phase),
+                rules_of(phase, approves_teams=approves, most_members=most),
+            )
+            for phase in self.phases
+        )
 
 
 @dataclass(frozen=True, slots=True)

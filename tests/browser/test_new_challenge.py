@@ -180,7 +180,7 @@ def create(page: Page, brought: Brought, look: Callable[[str], object] = lambda 
 
     expect(page.get_by_label("Text")).to_have_value(re.compile(r"## Task[\s\S]*" + brought.classes[0]))
     expect(
-        page.get_by_text("may have at most 2 results in 7 days and 30 results in total scored")
+        page.get_by_text("may have at most 2 results in 7 days and 30 results in total scored").first
     ).to_be_visible()
     look("6-page")
     page.get_by_role("button", name="Save and see what is left").click()
