@@ -1,5 +1,6 @@
 """Pages of other sites can neither make a browser change anything here nor redirect it elsewhere."""
 
+import inspect
 import re
 from html import unescape
 from itertools import count
@@ -24,6 +25,7 @@ WITH_NEXT = sorted(
     for route in ROUTES
     for method in route.methods or ()
     if "next" in {each.alias for each in (*route.dependant.query_params, *route.dependant.body_params)}
+    or 'form.text("next")' in inspect.getsource(route.endpoint)
 )
 FOREIGN = (
     {"Sec-Fetch-Site": "cross-site"},
