@@ -1,5 +1,6 @@
 """HTML pages: asking the organisers, questions of the reader's teams, and questions of teams for organisers."""
 
+import re
 from typing import Annotated, Final
 from urllib.parse import quote
 
@@ -118,7 +119,7 @@ def close(
     """Close a question, unless somebody has written since it was opened."""
     with form.showing_errors():
         seen = form.text("seen")
-        threads.close(platform, actor, thread_id, int(seen) if seen.isdecimal() else None)
+        threads.close(platform, actor, thread_id, int(seen) if re.fullmatch("[0-9]{1,18}", seen) else None)
         return RedirectResponse(f"/threads/{thread_id}", status_code=303)
     return _thread(request, thread_id, form)
 

@@ -1,5 +1,6 @@
 """HTML pages: API tokens."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -69,7 +70,7 @@ def create_token(request: Request, platform: ThePlatform, actor: CurrentActor, f
     """Create a token and show it once."""
     with form.showing_errors():
         days = form.text("days") or str(DEFAULT_LIFETIME)
-        new = form.read(NewToken, days=int(days) if days.isdecimal() else days)
+        new = form.read(NewToken, days=int(days) if re.fullmatch("[0-9]{1,3}", days) else days)
         excessive = [each for each in MADE_FOR if each in new.scope and each not in scopes_for(actor)]
         if excessive:
             raise FieldsError({"scope": f"{excessive[0]} is only for {MADE_FOR[excessive[0]]}"})

@@ -127,6 +127,18 @@ def test_an_admins_token_has_admin_rights_only_with_a_second_factor(
     assert 200 not in statuses(script, *organising(challenges[1]))
 
 
+@pytest.mark.parametrize(
+    "days", ["9" * 5000, "0", "-1", "8", "x"], ids=["digits", "none", "past", "eight", "letter"]
+)
+def test_a_token_lasts_one_of_the_listed_times(browser: Browser, days: str) -> None:
+    yew = registered(browser(), f"yew{len(days)}{days[:1]}@example.org".replace("-", "m"))
+
+    refused = yew.post("/account/tokens", data={"name": "cluster", "scope": READ, "days": days})
+
+    assert refused.status_code == 422
+    assert not re.findall(r"hld_\w{36}", refused.text)
+
+
 def test_people_can_create_tokens_only_for_what_they_may_do(
     browser: Browser, platform: Platform, challenges: tuple[str, str]
 ) -> None:
