@@ -29,7 +29,7 @@ from app.jobs import attempts, heartbeats, mail, outages
 from app.models import Service
 from app.notifications import dates, mailing, reading, webhook_deliveries
 from app.operations import alarms
-from app.organising import drafts, earlier_drafts
+from app.organising import drafts
 from app.people import sessions
 from app.platform import Platform, platform_of
 from app.results import personal_data, receipts
@@ -65,7 +65,6 @@ STEPS = (
     alarms.record_alarms,
     mailing.queue_due,
     reading.delete_old,
-    earlier_drafts.take_over,
     drafts.open_due,
     webhook_deliveries.turn_off_those_of_teams,
 )

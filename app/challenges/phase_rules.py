@@ -137,17 +137,6 @@ class PhaseRules:
         shows_more = self.is_held_out and (self.disclosure is not Disclosure.CLASSES or self.details_at_close)
         return self.embargo or self.frozen_from is not None or self.only_complete or shows_more
 
-    def moved_to(self, opens_at: datetime) -> Self:
-        """Return the rules with this opening, and the other dates as long after it as they were set."""
-        by, dates = opens_at - self.opens_at, self.planned or self
-        return replace(
-            self,
-            opens_at=opens_at,
-            closes_at=None if dates.closes_at is None else dates.closes_at + by,
-            frozen_from=None if dates.frozen_from is None else dates.frozen_from + by,
-            planned=None,
-        )
-
     def closed_early(self, at: datetime, now: datetime) -> Self:
         """Return the rules with another close, before the deadline and without grace; a later deadline brings all back."""
         return replace(

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 from app.challenges import challenges, terms, texts
 from app.challenges.challenges import PhaseView, description_of, largest_archive
 from app.challenges.disclosure import DISCLOSURE_LEVELS
-from app.challenges.phase_rules import PhaseState, quotas_in_words
+from app.challenges.phase_rules import quotas_in_words
 from app.models import Disclosure
 from app.platform import Platform
 from app.web.formats import duration, plural
@@ -59,19 +59,8 @@ def rules_of(phase: PhaseView, *, approves_teams: bool, most_members: int | None
     return tuple(rule for rule in rules if rule.sentences)
 
 
-def main_rules(phase: PhaseView) -> tuple[Rule, ...]:
-    """Return, in a sentence or two each, what decides how people take part in a phase."""
-    shown = (DISCLOSURE_LEVELS[phase.disclosure].rule, *_later(phase))
-    return (
-        Rule("Dates", _dates(phase)[:1]),
-        Rule("Quota", _quota(phase)[:1]),
-        Rule("What is shown of a score", shown),
-    )
-
-
 def _dates(phase: PhaseView) -> tuple[str, ...]:
-    opens_with_it = phase.is_draft and phase.state is not PhaseState.UPCOMING
-    opens = "the opening of the challenge" if opens_with_it else date_in_words(phase.opens_at)
+    opens = date_in_words(phase.opens_at)
     if phase.closes_at is None:
         return (f"Results are accepted from {opens}. There is no closing date.",)
     grace = (

@@ -175,7 +175,7 @@ def open_challenge(
         raise ConflictError(
             f"the challenge {challenge.code} still has test runs, which have to be deleted first"
         )
-    if visibility is ChallengeVisibility.INVITED and not count_invitations(session, challenge.id):
+    if visibility is ChallengeVisibility.INVITED and not _count_invitations(session, challenge.id):
         raise ConflictError(f"nobody is invited to {challenge.code}, so nobody could see it")
     challenge.visibility, challenge.opened_at = visibility, at
     _record(session, actor, challenge, "challenge.open", after={"visibility": visibility})
@@ -330,20 +330,20 @@ def _named(session: Session, challenge_id: int) -> dict[str, ChallengeInvitation
     return {row.address or f"@{row.domain}": row for row in session.scalars(named)}
 
 
-def invited(session: Session, challenge_id: int) -> tuple[str, ...]:
-    """Return the addresses and domains that are invited to a challenge."""
-    return tuple(_named(session, challenge_id))
+def not_invited(session: Session, challenge_id: int, people: Sequence[str]) -> tuple[str, ...]:
+    """Return which of these addresses and domains have no invitation."""
+    known = _named(session, challenge_id)
+    return tuple(each for each in people if each not in known)
 
 
 def _check_number(session: Session, challenge_id: int, added: int) -> None:
-    if count_invitations(session, challenge_id) + added > MOST_INVITATIONS:
+    if _count_invitations(session, challenge_id) + added > MOST_INVITATIONS:
         raise ConflictError(
             f"A challenge can have at most {MOST_INVITATIONS:,} invitations; invite a domain, or use a code"
         )
 
 
-def count_invitations(session: Session, challenge_id: int) -> int:
-    """Return how many invitations a challenge has, codes too."""
+def _count_invitations(session: Session, challenge_id: int) -> int:
     count = select(func.count()).select_from(ChallengeInvitation).where(_is_live(challenge_id))
     return session.scalars(count).one()
 

@@ -256,21 +256,18 @@ def remove(platform: Platform, phase_id: int) -> bool:
     """Remove the images of a phase and everything made from them. Returns whether there were any."""
     with platform.transaction() as session:
         challenges.lock_phase(session, phase_id)
-        found = source_of(session, phase_id) is not None
-        unused = delete_images(session, phase_id)
-    unused.remove(platform)
+        batches = _batches(session, phase_id)
+        of_phase = select(GroundTruth.id).where(GroundTruth.phase_id == phase_id)
+        dropped = _drop_next(session, session.scalars(of_phase).all())
+        _remove_batches(session, phase_id, batches)
+        outdated = archives.forget(session, phase_id)
+        statement = delete(PictureSource).where(PictureSource.phase_id == phase_id)
+        found = session.scalar(statement.returning(PictureSource.phase_id)) is not None
+        unused = removable(session, "truth", {*_copies(batches), *dropped})
+    for key in unused:
+        platform.truths.delete(key)
+    archives.remove(platform, outdated)
     return found
-
-
-def delete_images(session: Session, phase_id: int) -> UnusedContents:
-    """Delete the images of a locked phase, and those that wait for a switch of its boards."""
-    batches = _batches(session, phase_id)
-    of_phase = select(GroundTruth.id).where(GroundTruth.phase_id == phase_id)
-    dropped = _drop_next(session, session.scalars(of_phase).all())
-    _remove_batches(session, phase_id, batches)
-    outdated = archives.forget(session, phase_id)
-    session.execute(delete(PictureSource).where(PictureSource.phase_id == phase_id))
-    return UnusedContents(frozenset(removable(session, "truth", {*_copies(batches), *dropped})), outdated)
 
 
 def _batches(session: Session, phase_id: int) -> Sequence[PictureBatch]:

@@ -3,12 +3,12 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 from uuid import UUID
 
-from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -18,28 +18,32 @@ from app.challenges.challenges import PhaseView
 from app.challenges.phase_rules import parse_quota
 from app.core import audit
 from app.core.access import Actor
-from app.core.errors import ConflictError, FieldsError, ForbiddenError, RateLimitedError
+from app.core.errors import ConflictError, ForbiddenError, MalformedError, RateLimitedError
 from app.core.names import check_name
 from app.images import making
 from app.images.making import ReadyImages
-from app.intake import importing, intakes, trials
+from app.intake import importing, intakes, testing, trials
 from app.intake.importing import PublicCopyError, ReadyImport, TreeImport, new_rules
 from app.intake.inspecting import CHOSEN, DIGESTS, TRUTHS
 from app.intake.reports import ClassCount, FoundSet, Report
 from app.models import (
     Challenge,
+    ChallengeDraft,
+    ChallengeVisibility,
     Disclosure,
     GroundTruth,
     ImageMode,
+    Intake,
     IntakeRole,
     IntakeState,
     Phase,
     Quota,
+    stored,
 )
 from app.platform import Platform
 from app.web.forms import OrBlank
 from app.web.zones import Moment
-from scoring import from_plain
+from scoring import from_plain, to_plain
 from scoring.competitions import CHALLENGES
 from scoring.data.label_digests import LabelDigests
 
@@ -61,6 +65,11 @@ def _parsed(quotas: object) -> object:
     if len(quotas) > LONGEST_QUOTAS:
         raise ValueError(f"must have at most {LONGEST_QUOTAS} characters")
     return tuple(parse_quota(part) for part in quotas.split(",") if part.strip())
+
+
+def _written(quotas: tuple[Quota, ...]) -> str:
+    """Write quotas as text that the workers of the release before can read, too."""
+    return ", ".join(f"{each['results']}/{each['days']}" for each in stored(quotas))
 
 
 class RefusedCopyError(ApplyError):
@@ -86,6 +95,7 @@ class Application(BaseModel):
     quotas: Annotated[
         tuple[Quota, ...],
         BeforeValidator(_parsed),
+        PlainSerializer(_written, return_type=str),
         WithJsonSchema(
             {"type": "string", "maxLength": 200, "description": "e.g. 2/7, 30/365 or 2/7, 30/all"}
         ),
@@ -154,10 +164,21 @@ def releases(application: Application, role: str) -> bool:
 
 
 class RequestedApplication(Application):
-    """An application with the person who asked for it, and what this person accepted."""
+    """An application with the person who asked for it, what this person accepted, and others that are applied with it.
+
+    made_of: of the phases of a draft, which replace all that it had; before: the state of the data set, which it has again if this fails.
+    """
 
     user_id: int
     accepted: tuple[str, ...] = ()  # consequences of replacing the annotation of its phase
+    then: tuple[Application, ...] = ()
+    made_of: dict[str, Any] | None = None
+    before: IntakeState = IntakeState.READ
+
+    @property
+    def all(self) -> tuple[Application, ...]:
+        """All applications."""
+        return (self, *self.then)
 
 
 def disclosure_of(role: str, chosen: Disclosure | None) -> Disclosure:
@@ -198,17 +219,23 @@ def problems_of(application: Application, found: FoundSet | None, phase: Phase |
     return problems
 
 
+class ApplicationError(MalformedError):
+    """Fields of an application are wrong."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        super().__init__("; ".join(f"{field}: {message}" for field, message in problems.items()))
+        self.problems = problems
+
+
 def request_application(platform: Platform, actor: Actor, intake_id: UUID, application: Application) -> None:
     """Have a worker apply an image set of a data set.
 
-    Raises NotFoundError, ForbiddenError, ConflictError, and FieldsError with the problem of each field.
+    Raises NotFoundError, ForbiddenError, ConflictError, and ApplicationError with the problem of each field.
     """
     if application.allow_public_copy and not actor.is_admin:
         raise ForbiddenError("Only admins may publish annotation that another phase keeps hidden")
     with platform.transaction() as session:
         intake = intakes.of_organiser(session, actor, intake_id, lock=True)
-        if intakes.is_of_draft(session, intake):
-            raise ConflictError("the phases of a draft are made when its data set is read")
         if intake.state is not IntakeState.READ:
             raise ConflictError("only a data set that was read without problems can be applied, and once")
         report = intakes.report_of(intake)
@@ -222,25 +249,52 @@ def request_application(platform: Platform, actor: Actor, intake_id: UUID, appli
         if not problems and consequences and not application.accept_changes:
             problems["accept_changes"] = f"{'; '.join(consequences)}; tick this to apply it all the same"
         if problems:
-            raise FieldsError(problems)
+            raise ApplicationError(problems)
         is_released = found is not None and releases(application, found.role)
         if is_released and not actor.owns_challenge(intake.challenge_id):
             raise ForbiddenError(
                 "Only owners of the challenge publish annotation; hold it out, or ask an owner to apply it"
             )
-        assert actor.user_id is not None
-        if found is not None and found.role == IntakeRole.PUBLIC:
-            same_labels.require_few_refusals(session, actor.user_id)
-        asked = RequestedApplication(**application.model_dump(), user_id=actor.user_id, accepted=consequences)
-        intake.state, intake.message, intake.progress = IntakeState.APPLYING, "", {}
-        intake.changed_at = func.clock_timestamp()
-        intake.request = asked.model_dump(mode="json")
+        queue_applications(session, actor, intake, [application], accepted=consequences)
+    platform.notifier.wake_workers()
+
+
+def queue_applications(
+    session: Session,
+    actor: Actor,
+    intake: Intake,
+    applications: Sequence[Application],
+    *,
+    accepted: tuple[str, ...] = (),
+    made_of: dict[str, Any] | None = None,
+) -> None:
+    """Have a worker apply several image sets of a locked data set, all or none; the caller wakes the workers.
+
+    accepted: the consequences of the first; made_of: of the phases of a draft, which replace all that it has.
+    """
+    assert actor.user_id is not None
+    report = intakes.report_of(intake)
+    roles = {each.key: each.role for each in report.sets} if report else {}
+    if any(roles.get(each.set) == IntakeRole.PUBLIC for each in applications):
+        same_labels.require_few_refusals(session, actor.user_id)
+    first, *others = applications
+    asked = RequestedApplication(
+        **first.model_dump(),
+        user_id=actor.user_id,
+        accepted=accepted,
+        then=tuple(others),
+        made_of=made_of,
+        before=intake.state,
+    )
+    intake.state, intake.message, intake.progress = IntakeState.APPLYING, "", {}
+    intake.changed_at = func.clock_timestamp()
+    intake.request = asked.model_dump(mode="json")
+    for each in applications:
         audit.record(
             session, actor.user_id, "data-set.apply", f"data set {intake.id}",
-            challenge_id=intake.challenge_id, details=application.model_dump(mode="json"),
+            challenge_id=intake.challenge_id, details=each.model_dump(mode="json"),
         )  # fmt: skip
-        intakes.add_job(session, intake)
-    platform.notifier.wake_workers()
+    intakes.add_job(session, intake)
 
 
 def _consequences(
@@ -264,12 +318,18 @@ def _contradiction(session: Session, application: Application, found: FoundSet) 
     return {}
 
 
+def report_values(report: Report) -> dict[str, Any]:
+    """The columns of a data set that was read."""
+    state = IntakeState.READ if report.is_valid else IntakeState.INVALID
+    return {"state": state, "report": to_plain(report)}
+
+
 class OutdatedError(Exception):
     """A phase was changed after the files of an application were stored; nothing was written."""
 
 
 @contextmanager
-def explained() -> Iterator[None]:
+def _said() -> Iterator[None]:
     """Say for organisers why something cannot be applied. Raises ApplyError."""
     try:
         yield
@@ -280,55 +340,84 @@ def explained() -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """The columns of a data set after a transaction, and what removes contents afterwards that nothing refers to any more."""
-
-    values: Mapping[str, Any]
-    clean: tuple[Callable[[Platform], None], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ReadySet:
-    """An image set whose files are stored, and whose rows are not written yet.
-
-    tree: as it was imported; truth_key: of its annotation; images: None if it has none.
-    """
+class _ReadySet:
+    """An image set whose files are stored. truth_key: of its annotation; images: None if it has none."""
 
     found: FoundSet
-    tree: TreeImport
+    phase: str
     truth_key: str
     truth: ReadyImport
     images: ReadyImages | None
 
-    def write(self, session: Session) -> Written:
-        """Make it a phase, or the next version of one. `lock` must have been called before.
+
+@dataclass(slots=True)
+class ReadyApplication:
+    """A data set whose files are stored, and whose phases are not made yet."""
+
+    request: RequestedApplication
+    challenge: str
+    sets: tuple[_ReadySet, ...]
+    _clean: list[Callable[[Platform], None]] = field(default_factory=list)
+
+    def write(self, session: Session, intake: Intake) -> Mapping[str, Any]:
+        """Make all phases, and return the columns of the data set. `lock` must have been called before.
 
         Raises ApplyError, and OutdatedError if the files have to be stored again; the transaction then has to be rolled back.
         """
-        with explained():
-            if self.found.role == IntakeRole.PUBLIC and self.tree.user_id is not None:
-                same_labels.require_few_refusals(session, self.tree.user_id)
-            imported = self.truth.write(session)
+        values: dict[str, Any] = {}
+        notes: list[str] = []
+        with _said():
+            if session.get_one(Challenge, intake.challenge_id).code != self.challenge:
+                raise ConflictError("The address of the challenge was changed meanwhile; nothing was applied")
+            if self.request.made_of is not None:
+                self._clear(session, intake.challenge_id)
+            if any(each.found.role == IntakeRole.PUBLIC for each in self.sets):
+                same_labels.require_few_refusals(session, self.request.user_id)
+            for each in self.sets:
+                values = self._write(session, each)
+                notes.append(values["message"])
+        return {**values, "message": " ".join(filter(None, notes))}
+
+    def clean_up(self, platform: Platform) -> None:
+        """Remove contents that nothing refers to any more, after the transaction."""
+        for remove in self._clean:
+            remove(platform)
+
+    def _clear(self, session: Session, challenge_id: int) -> None:
+        """Delete the phases that the draft had, with their test runs, and record what the new ones are made of."""
+        challenge = session.get_one(Challenge, challenge_id)
+        if challenge.visibility is not ChallengeVisibility.DRAFT:
+            raise ConflictError("The challenge was opened meanwhile, so its phases stay as they are")
+        tests = testing.delete_all(session, self.request.user_id, challenge)
+        testing.delete_phases(session, challenge_id)
+        self._clean.append(lambda platform: testing.remove_contents(platform, tests))
+        session.get_one(ChallengeDraft, challenge_id).made_of = self.request.made_of
+
+    def _write(self, session: Session, ready: _ReadySet) -> dict[str, Any]:
+        imported = ready.truth.write(session)
         if imported is None:
             raise OutdatedError
-        clean: list[Callable[[Platform], None]] = []
         if not imported.is_new:
-            clean.append(lambda platform: platform.truths.delete(self.truth_key))
-        if self.images is not None:
-            unused = self.images.write(session, imported.phase_id)
+            self._clean.append(lambda platform: platform.truths.delete(ready.truth_key))
+        if ready.images is not None:
+            unused = ready.images.write(session, imported.phase_id)
             if unused is None:
                 raise OutdatedError
-            clean.append(unused.remove)
+            self._clean.append(unused.remove)
         truth = challenges.newest_truth(session, imported.phase_id)
-        if self.found.role == IntakeRole.HIDDEN and truth is not None:
+        if ready.found.role == IntakeRole.HIDDEN and truth is not None:
             trials.add(session, truth.id)
-        message = " ".join(f"Of {self.tree.image_set}, {warning}." for warning in imported.warnings)
+        notes = [f"Of {ready.phase}, {warning}." for warning in imported.warnings]
         if not imported.is_new:
-            same = f"This annotation equals version {imported.version}, the newest of {self.tree.image_set}"
-            unchanged = "nothing was changed" if self.images is None else "only its pictures were taken"
-            message = f"{same}; {unchanged}."
-        values = {"state": IntakeState.APPLIED, "phase_id": imported.phase_id, "version": imported.version}
-        return Written({**values, "message": message}, tuple(clean))
+            same = f"This annotation equals version {imported.version}, the newest of {ready.phase}"
+            unchanged = "nothing was changed" if ready.images is None else "only its pictures were taken"
+            notes = [f"{same}; {unchanged}."]
+        return {
+            "state": IntakeState.APPLIED,
+            "phase_id": imported.phase_id,
+            "version": imported.version,
+            "message": " ".join(notes),
+        }
 
 
 def lock(session: Session, challenge: str) -> None:
@@ -344,49 +433,57 @@ def prepare(
     request: RequestedApplication,
     report: Report,
     folder: Path,
-) -> ReadySet:
-    """Store the files of the chosen image set. May be repeated. Raises ApplyError."""
-    found = next((each for each in report.sets if each.key == request.set), None)
+) -> ReadyApplication:
+    """Store the files of the chosen image sets. May be repeated. Raises ApplyError."""
+    with _said():
+        ready = tuple(
+            _ready(platform, intake_id, challenge, request, each, report, folder) for each in request.all
+        )
+    return ReadyApplication(request, challenge, ready)
+
+
+def _ready(
+    platform: Platform,
+    intake_id: UUID,
+    challenge: str,
+    request: RequestedApplication,
+    application: Application,
+    report: Report,
+    folder: Path,
+) -> _ReadySet:
+    found = next((each for each in report.sets if each.key == application.set), None)
     if found is None or not report.is_valid:
         raise ApplyError("The data set could no longer be read as it was; read it again")
-    compared = next((each for each in report.comparisons if each.phase == request.phase), None)
-    if compared and compared.consequences not in ((), request.accepted):
+    is_replaced = request.made_of is not None
+    of_phase = (each for each in report.comparisons if each.phase == application.phase and not is_replaced)
+    compared = next(of_phase, None)
+    accepted = request.accepted if application is request else ()
+    if compared and compared.consequences not in ((), accepted):
         raise ApplyError(
-            f"Not applied, because {request.phase} would change in a way that nobody has agreed to: look at what changes, tick that"
+            f"Not applied, because {application.phase} would change in a way that nobody has agreed to: look at what changes, tick that"
             " you accept it, and apply it again."
         )
     with platform.transaction() as session:
-        phase = challenges.phase_of(session, challenge, request.phase)
+        known = challenges.phase_of(session, challenge, application.phase)
+        phase = None if is_replaced else known
+        batches = making.known_batches(session, phase.id) if phase else {}
+    pictures = folder / CHOSEN / found.key
     tree = replace(
-        request.tree_import(challenge, folder / CHOSEN / found.key, found, phase),
+        application.tree_import(challenge, pictures, found, phase),
         user_id=request.user_id,
         compared_version=compared.version if compared else None,
         intake=intake_id,
     )
-    return store_set(platform, tree, found, folder)
-
-
-def store_set(
-    platform: Platform, tree: TreeImport, found: FoundSet, folder: Path, *, is_first: bool = False
-) -> ReadySet:
-    """Store the files of an image set below the folder in which it was inspected. Raises ApplyError.
-
-    is_first: what its phase has is deleted before the rows are written.
-    """
-    with explained():
-        importing.check_names(tree)
-        truth = scoring.GroundTruth.open(folder / TRUTHS / found.key)
-        truth = scoring.GroundTruth.of(replace(truth.lists, image_set=tree.image_set), truth.tables)
-        key = importing.store_truth(platform, tree, truth)
-        digests = from_plain(LabelDigests, json.loads((folder / DIGESTS / found.key).read_text()))
-        ready = importing.prepare(platform, tree, truth, key, digests=digests, is_first=is_first)
-    with platform.transaction() as session:
-        phase = challenges.phase_of(session, tree.challenge, tree.image_set)
-        known = making.known_batches(session, phase.id) if phase and not is_first else {}
+    truth = scoring.GroundTruth.open(folder / TRUTHS / found.key)
+    truth = scoring.GroundTruth.of(replace(truth.lists, image_set=application.phase), truth.tables)
+    importing.check_names(tree)
+    key = importing.store_truth(platform, tree, truth)
+    digests = from_plain(LabelDigests, json.loads((folder / DIGESTS / found.key).read_text()))
+    ready = importing.prepare(platform, tree, truth, key, digests=digests, is_replaced=is_replaced)
     images = None
-    if any(tree.tree.iterdir()):
-        images = making.prepare(platform, ready.description, known, tree.tree, ImageMode.COPY)
-    return ReadySet(found, tree, key, ready, images)
+    if any(pictures.iterdir()):
+        images = making.prepare(platform, ready.description, batches, pictures, ImageMode.COPY)
+    return _ReadySet(found, application.phase, key, ready, images)
 
 
 @dataclass(frozen=True, slots=True)

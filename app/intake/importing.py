@@ -91,9 +91,7 @@ class TreeImport:
     embargo: bool | None = None  # others see results only once the phase is over
     frozen_days: int | None = None  # before a new phase closes, in which others see no new results
     limits: Mapping[str, int] = field(default_factory=dict)  # archive limits to change
-    competitions: tuple[int, ...] | None = (
-        None  # those to offer; None: as before, in a new phase all with ground truth
-    )
+    competitions: tuple[int, ...] | None = None  # those to offer in a new phase; None: all with ground truth
     images: ImageMode | NoImages | None = None  # what to do with the images; by default link them
     image_folder: Path | None = None  # where the images are, by default in the tree
     allow_public_copy: bool = False  # of an annotation that another phase keeps hidden
@@ -272,21 +270,20 @@ def prepare(
     truth_key: str,
     *,
     digests: LabelDigests | None = None,
-    is_first: bool = False,
+    is_replaced: bool = False,
 ) -> ReadyImport:
     """Store the descriptions of an import, and the fingerprints of its images.
 
-    digests: of the annotation with the names that its images were sent with, if they got others; is_first: whether the annotation that
-    the phase has is deleted before the rows are written.
+    digests: of the annotation with the names that its images were sent with, if they got others; is_replaced: whether the phase is
+    deleted before the rows are written.
 
     Raises ValueError for options that are not possible.
     """
     protocol = _protocol(request, truth.description)
     with platform.transaction() as session:
-        known = challenges.phase_of(session, request.challenge, request.image_set)
+        found = challenges.phase_of(session, request.challenge, request.image_set)
+        known = None if is_replaced else found
         keys = versions.keys_in_use(session, known.id) if known else frozenset()
-    if is_first and known:
-        keys = frozenset({known.description_key})
     statistics = scoring.count_objects(truth)
     limits, limit_changes = _limits(platform, request, known.description_key if known else None)
     limited = versions.store_limits(platform, keys, limits)
@@ -297,7 +294,7 @@ def prepare(
     images_key = same_labels.store_images(platform, prints, truth_key)
     stored_truth = _Stored(truth_key, key, prints.labels, images_key)
     overlaps = same_labels.overlaps(
-        platform, prints, request.challenge, request.image_set, is_replaced=is_first
+        platform, prints, request.challenge, request.image_set, is_replaced=is_replaced
     )
 
     def write(session: Session) -> Imported | None:
@@ -402,11 +399,12 @@ def _missing(
     """Return the competitions that are not offered, and why: without ground truth, or left out by the organisers."""
     missing = dict(scoring.missing_truth(truth))
     numbers = [info.number for info in scoring.competitions(truth.description.dataset)]
-    left_out: tuple[int, ...] = ()
-    if request.competitions is not None:
-        left_out = tuple(n for n in numbers if n not in request.competitions)
-    elif phase is not None:
+    if phase is not None:
         left_out = phase.left_out
+    else:
+        left_out = tuple(
+            n for n in numbers if request.competitions is not None and n not in request.competitions
+        )
     return versions.reasons_not_offered(truth.description.dataset, missing, left_out)
 
 

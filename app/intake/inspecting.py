@@ -82,20 +82,16 @@ class KnownPhase:
 class Wanted:
     """What an inspection makes besides a report.
 
-    chosen: the keys of the sets whose pictures are put into folders of their own, None for all; drawn: the role of the annotation that is drawn
+    chosen: the keys of the sets whose pictures are put into folders of their own; drawn: the role of the annotation that is drawn
     over some pictures; choices: what becomes of the classes; secret: of the neutral names of hidden images, None if they keep theirs;
     phases: that are compared with the image sets.
     """
 
-    chosen: tuple[str, ...] | None = ()
+    chosen: tuple[str, ...] = ()
     drawn: str = PUBLIC
     choices: tuple[ClassChoice, ...] = ()
     secret: bytes | None = field(default=None, repr=False)
     phases: tuple[KnownPhase, ...] = ()
-
-    def is_chosen(self, key: str) -> bool:
-        """Whether the pictures of a set are wanted."""
-        return self.chosen is None or key in self.chosen
 
 
 def inspect(
@@ -137,7 +133,7 @@ def _inspected(
         f"{role}-{number}": label_digests(each.truth)
         for role, some in sets.items()
         for number, each in enumerate(some)
-        if wanted.is_chosen(f"{role}-{number}")
+        if f"{role}-{number}" in wanted.chosen
     }
     if wanted.secret is not None:
         _make_neutral(unpacked, sets, wanted.secret, progress)
@@ -156,7 +152,7 @@ def _inspected(
                 progress.note(f"comparing {view.name} with {phase.image_set}", 0)
                 shown = GroundTruth.open(phase.truth)
                 comparisons.append(compare(shown, each.truth, view.key, phase.image_set, phase.version))
-            if wanted.is_chosen(view.key):
+            if view.key in wanted.chosen:
                 (folder / DIGESTS / view.key).write_text(json.dumps(to_plain(digests[view.key])))
                 _link_pictures(folder / CHOSEN / view.key, unpacked, each)
     if sets[wanted.drawn]:

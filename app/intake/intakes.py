@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from sqlalchemy import and_, delete, exists, func, select, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from app.core import audit
@@ -29,8 +29,6 @@ from app.jobs import events, queue
 from app.models import (
     Board,
     Challenge,
-    ChallengeDraft,
-    ChallengeVisibility,
     EventKind,
     GroundTruth,
     Intake,
@@ -56,13 +54,6 @@ EDITABLE: Final = (
     IntakeState.RECEIVING, IntakeState.READ, IntakeState.INVALID, IntakeState.FAILED, IntakeState.CANCELLED
 )  # fmt: skip
 WITH_WORKER: Final = (IntakeState.RECEIVED, IntakeState.READING, IntakeState.APPLYING)
-
-
-# that was created in steps, so that a worker makes its phases when it has read a data set
-_IS_DRAFT: Final = and_(
-    Challenge.visibility == ChallengeVisibility.DRAFT,
-    exists().where(ChallengeDraft.challenge_id == Challenge.id),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +94,11 @@ class IntakeView:
     version: int | None
     shown_version: int | None = None  # of that phase, which its boards show
     newest_version: int | None = None  # of that phase
-    is_of_draft: bool = False
 
     @property
     def is_editable(self) -> bool:
         """Whether files may be added and removed."""
-        return _is_editable(self.state, is_of_draft=self.is_of_draft)
+        return self.state in EDITABLE
 
     @property
     def is_with_worker(self) -> bool:
@@ -170,11 +160,6 @@ def newest(session: Session, challenge_id: int) -> IntakeView | None:
     return next(iter(_views(session, Intake.id == last)), None)
 
 
-def is_of_draft(session: Session, intake: Intake) -> bool:
-    """Whether the image sets of a data set become the phases of a draft when a worker has read it."""
-    return bool(session.scalar(select(_IS_DRAFT).where(Challenge.id == intake.challenge_id)))
-
-
 def _views(session: Session, condition: Any) -> tuple[IntakeView, ...]:
     of_phase = GroundTruth.phase_id == Intake.phase_id
     newest = select(func.max(GroundTruth.version)).where(of_phase).correlate(Intake)
@@ -184,7 +169,6 @@ def _views(session: Session, condition: Any) -> tuple[IntakeView, ...]:
             Intake,
             Challenge.code,
             Challenge.title,
-            _IS_DRAFT.label("is_of_draft"),
             Phase.image_set,
             shown.where(of_phase).correlate(Intake).scalar_subquery().label("shown"),
             newest.scalar_subquery().label("newest"),
@@ -214,7 +198,6 @@ def _views(session: Session, condition: Any) -> tuple[IntakeView, ...]:
             version=intake.version,
             shown_version=row.shown,
             newest_version=row.newest,
-            is_of_draft=row.is_of_draft,
         )
         for row in rows
     )
@@ -334,23 +317,12 @@ def add_file(
 
 def _editable(session: Session, actor: Actor, intake_id: uuid.UUID) -> Intake:
     """Lock a data set whose files are about to change; what was found in it no longer holds."""
-    intake = _unlocked(session, actor, intake_id)
+    intake = of_organiser(session, actor, intake_id, lock=True)
+    if intake.state not in EDITABLE:
+        raise ConflictError(_locked(intake.state))
     _change(intake, IntakeState.RECEIVING)
     intake.report, intake.message, intake.progress = None, "", {}
     return intake
-
-
-def _unlocked(session: Session, actor: Actor, intake_id: uuid.UUID) -> Intake:
-    """Return a data set that is not applied and that no worker has, locked. Raises NotFoundError, ConflictError."""
-    intake = of_organiser(session, actor, intake_id, lock=True)
-    if not _is_editable(intake.state, is_of_draft=is_of_draft(session, intake)):
-        raise ConflictError(_locked(intake.state))
-    return intake
-
-
-def _is_editable(state: IntakeState, *, is_of_draft: bool) -> bool:
-    # as long as a challenge is a draft, its phases are made anew
-    return state in EDITABLE or (state is IntakeState.APPLIED and is_of_draft)
 
 
 def _locked(state: IntakeState) -> str:
@@ -427,7 +399,9 @@ def delete_objects(platform: Platform, objects: set[str]) -> None:
 def read(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> None:
     """Have a worker read a data set whose files have arrived. Raises NotFoundError, ConflictError."""
     with platform.transaction() as session:
-        intake = _unlocked(session, actor, intake_id)
+        intake = of_organiser(session, actor, intake_id, lock=True)
+        if intake.state not in EDITABLE:
+            raise ConflictError(_locked(intake.state))
         files = _files(session, [intake.id]).get(intake.id, ())
         if not any(each.role is not IntakeRole.IMAGES for each in files):
             raise ConflictError("there is no annotation yet; add a file of annotation")

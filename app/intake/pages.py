@@ -12,7 +12,7 @@ from app.core.access import Action, Actor
 from app.core.errors import FieldsError
 from app.core.paging import Before
 from app.intake import annotated_pictures, applying, intakes, trials
-from app.intake.applying import Application
+from app.intake.applying import Application, ApplicationError
 from app.intake.drawing import MOST
 from app.models import Disclosure, IntakeRole
 from app.platform import Platform
@@ -105,7 +105,10 @@ def apply(
         application = form.read(
             Application, quotas=form.text("quotas"), disclosure=form.text("disclosure") or None
         )
-        applying.request_application(platform, actor, intake_id, application)
+        try:
+            applying.request_application(platform, actor, intake_id, application)
+        except ApplicationError as error:
+            raise FieldsError(error.problems) from error
         return _to(intake_id)
     return _page(request, platform, actor, intake_id, form)
 

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,15 +26,8 @@ from app.challenges import challenges, same_labels, versions
 from app.images import archives
 from app.images.decoding import PictureError
 from app.images.packs import pack
-from app.intake import annotated_pictures, applying, draft_phases, intakes, keys
-from app.intake.applying import (
-    ApplyError,
-    OutdatedError,
-    ReadySet,
-    RefusedCopyError,
-    RequestedApplication,
-    Written,
-)
+from app.intake import annotated_pictures, applying, intakes, keys
+from app.intake.applying import ApplyError, OutdatedError, RefusedCopyError, RequestedApplication
 from app.intake.drawing import DrawnPictures
 from app.intake.findings import PhasePicture, written
 from app.intake.inspecting import DRAWN, OF_PHASES, KnownPhase, Wanted, inspect
@@ -86,14 +79,13 @@ class ImportFolderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ReadingTask:
-    """A data set to read or, with an application, to apply; the image sets of a draft become its phases."""
+    """A data set to read or, with an application, to apply."""
 
     intake_id: uuid.UUID
     challenge: str
     dataset: str
     files: tuple[IntakeFileView, ...]
-    application: RequestedApplication | None
-    is_of_draft: bool
+    application: RequestedApplication | None  # with those that follow it
     choices: tuple[ClassChoice, ...]  # what its classes become
     is_neutral: bool  # whether hidden images get neutral names
     state: IntakeState  # of the data set while a worker processes it; if it changes, that is no longer wanted
@@ -124,7 +116,7 @@ def draw_hidden(platform: Platform, claim: Claim) -> None:
         intake = _locked(session, claim)
         if intake is None or intake.state in intakes.WITH_WORKER:
             return
-        task = _task_of(session, intake)
+        task = _task_of(session, intake, None)
     own = uuid.uuid5(
         task.intake_id, str(claim.payload["user"])
     )  # somebody may have the data set read or applied meanwhile
@@ -158,7 +150,7 @@ def _give_up(session: Session, job: Job) -> None:
     log.error("data set failed", job=job.id, error=job.error)
     intake = session.get(Intake, uuid.UUID(job.payload["intake"]), with_for_update=True)
     if intake is not None and intake.state in intakes.WITH_WORKER:
-        _tell(session, intake, failed="applied" if intake.state is IntakeState.APPLYING else "read")
+        _failed({}, session, intake, is_applying=intake.state is IntakeState.APPLYING)
         intake.state, intake.message, intake.progress = IntakeState.FAILED, CRASHED, {}
         intake.changed_at = func.clock_timestamp()
     session.delete(job)
@@ -173,24 +165,15 @@ def _start(platform: Platform, claim: Claim) -> ReadingTask | None:
         intake = _locked(session, claim)
         if intake is None or intake.state not in intakes.WITH_WORKER:
             return None
-        is_of_draft = intakes.is_of_draft(session, intake)
-        if (
-            is_of_draft or intake.state is IntakeState.RECEIVED
-        ):  # the release before asked for phases of a draft
+        if intake.state is IntakeState.RECEIVED:
             intake.state = IntakeState.READING
         application = None
         if intake.state is IntakeState.APPLYING:
             application = RequestedApplication.model_validate(intake.request)
-        return _task_of(session, intake, application, is_of_draft=is_of_draft)
+        return _task_of(session, intake, application)
 
 
-def _task_of(
-    session: Session,
-    intake: Intake,
-    application: RequestedApplication | None = None,
-    *,
-    is_of_draft: bool = False,
-) -> ReadingTask:
+def _task_of(session: Session, intake: Intake, application: RequestedApplication | None) -> ReadingTask:
     challenge = session.get_one(Challenge, intake.challenge_id)
     files = session.scalars(
         select(IntakeFile).where(IntakeFile.intake_id == intake.id).order_by(IntakeFile.role, IntakeFile.name)
@@ -198,10 +181,9 @@ def _task_of(
     return ReadingTask(
         intake.id,
         challenge.code,
-        challenge.code if is_of_draft else challenge.dataset,
+        challenge.dataset,
         tuple(map(intakes.file_view, files)),
         application,
-        is_of_draft,
         intakes.choices_of(intake),
         intake.is_neutral,
         intake.state,
@@ -273,39 +255,42 @@ def remove_leftovers(platform: Platform) -> None:
 
 
 def _read_or_apply(platform: Platform, claim: Claim, task: ReadingTask) -> None:
-    """Read a data set; apply the image set that was asked for, or make the phases of a draft."""
-    request = task.application
+    """Read a data set, and apply its image sets if that was asked for."""
+    wanted = task.application.all if task.application else ()
     with _scratch(platform, task.intake_id) as folder:
         watch = ReadingWatch(platform, claim, task, folder)
-        chosen = None if task.is_of_draft else (request.set,) if request else ()
-        report = _inspected(platform, task, folder, watch, chosen)
-        if request is None and (folder / DRAWN).exists():
-            annotated_pictures.store_public(platform, task.intake_id, (folder / DRAWN).read_bytes())
-        if request is None and not (task.is_of_draft and report.is_valid):
-            _record(platform, claim, task, partial(_read, report))
-            return
-        watch.note({"step": "making the phases", "done": 0, "total": None})
+        report = _inspected(platform, task, folder, watch, tuple(each.set for each in wanted))
+        if not wanted:
+            if (folder / DRAWN).exists():
+                annotated_pictures.store_public(platform, task.intake_id, (folder / DRAWN).read_bytes())
+            _record(platform, claim, task, _report_of(report))
+        elif task.application:
+            watch.note({"step": "making the phases", "done": 0, "total": None})
+            try:
+                _apply(platform, claim, task, task.application, report, folder)
+            except ApplyError as error:
+                failed = {"state": task.application.before, "message": str(error), "request": None}
+                failed |= {"report": to_plain(report)}
+                _record(platform, claim, task, partial(_not_applied, failed, task.application, error))
+
+
+def _apply(
+    platform: Platform,
+    claim: Claim,
+    task: ReadingTask,
+    request: RequestedApplication,
+    report: Report,
+    folder: Path,
+) -> None:
+    """Store the files of the chosen image sets, then make their phases in one transaction. Raises ApplyError."""
+    while True:
+        ready = applying.prepare(platform, task.intake_id, task.challenge, request, report, folder)
         try:
-            while not _is_written(platform, claim, task, report, folder):
-                pass  # an import was faster and changed a phase: start from its state
-        except ApplyError as error:
-            _record(platform, claim, task, partial(_not_applied, report, request, error))
-
-
-def _is_written(platform: Platform, claim: Claim, task: ReadingTask, report: Report, folder: Path) -> bool:
-    """Store the files of image sets, then make their phases in one transaction; False if these were changed meanwhile."""
-    outcome: Outcome
-    if task.application:
-        ready = applying.prepare(platform, task.intake_id, task.challenge, task.application, report, folder)
-        outcome = partial(_applied, ready)
-    else:
-        phases = draft_phases.prepare(platform, task.intake_id, task.challenge, report, folder)
-        outcome = partial(_made, report, phases) if phases else partial(_read, report)
-    try:
-        _record(platform, claim, task, outcome)
-    except OutdatedError:
-        return False
-    return True
+            _record(platform, claim, task, ready.write)
+        except OutdatedError:
+            continue  # an import was faster and changed a phase: start from its state
+        ready.clean_up(platform)
+        return
 
 
 def _inspected(
@@ -313,17 +298,17 @@ def _inspected(
     task: ReadingTask,
     folder: Path,
     watch: ReadingWatch,
-    chosen: tuple[str, ...] | None = (),
+    chosen: tuple[str, ...] = (),
     drawn: str = PUBLIC,
 ) -> Report:
-    """Decrypt a data set and have a child inspect it; chosen: as `Wanted` has it. Raises what both raise."""
+    """Decrypt a data set and have a child inspect it; chosen: the sets that are applied. Raises what both raise."""
     settings = platform.settings
     secret = secret_of(platform, task.challenge) if task.is_neutral else None
     files = tuple(_decrypted(platform, task, folder, watch))
     limits = ReadingLimits(
         settings.max_intake_unpacked, settings.max_intake_images, settings.max_intake_boxes
     )
-    if task.state is IntakeState.READING and not task.is_of_draft:
+    if task.state is IntakeState.READING:
         _list_pictures_of_phases(platform, task, folder / OF_PHASES, watch)
     child = ChildLimits(seconds=settings.intake_seconds, memory=settings.intake_memory, nice=NICE)
     with ExitStack() as held:
@@ -335,14 +320,13 @@ def _inspected(
 
 
 def _known_phases(platform: Platform, task: ReadingTask, held: ExitStack) -> Iterator[KnownPhase]:
-    """Yield the phases that a data set is compared with: on reading all of its challenge, on applying the one that it becomes.
+    """Yield the phases that a data set is compared with: on reading all of its challenge, on applying those that it becomes.
 
-    Phases of a draft are made anew, so there is nothing to compare. held: what the annotation of these phases is held in until the
-    comparison is made.
+    held: what the annotation of these phases is held in until the comparison is made.
     """
-    if task.is_of_draft or task.state not in (IntakeState.READING, IntakeState.APPLYING):
+    if task.state not in (IntakeState.READING, IntakeState.APPLYING):
         return
-    sets = {task.application.phase: task.application.set} if task.application else {}
+    sets = {each.phase: each.set for each in task.application.all} if task.application else {}
     with platform.transaction() as session:
         found = [
             (phase, truth.version, truth.key)
@@ -460,47 +444,37 @@ def _segments(
             yield unseal(stream.read(), identities[key.id])
 
 
-Outcome = Callable[[Session, Intake], Written]
+Outcome = Callable[[Session, Intake], Mapping[str, Any]]
 """Writes what follows from a data set, and returns its columns."""
 
 
-def _read(report: Report, session: Session, intake: Intake) -> Written:
-    """Tell what was found in a data set, and return its columns."""
-    _tell(session, intake, problems=report.total, warnings=report.total_warnings)
-    state = IntakeState.READ if report.is_valid else IntakeState.INVALID
-    return Written({"state": state, "report": to_plain(report)})
+def _report_of(report: Report) -> Outcome:
+    def write(session: Session, intake: Intake) -> Mapping[str, Any]:
+        _tell(session, intake, problems=report.total, warnings=report.total_warnings)
+        return applying.report_values(report)
+
+    return write
 
 
-def _made(report: Report, phases: draft_phases.ReadyPhases, session: Session, intake: Intake) -> Written:
-    """Tell what was found in the data set of a draft, and make its phases."""
-    read, made = _read(report, session, intake), phases.write(session, intake)
-    return Written({**read.values, **made.values}, made.clean)
-
-
-def _applied(ready: ReadySet, session: Session, _intake: Intake) -> Written:
-    return ready.write(session)
-
-
-def _failed(message: str, session: Session, intake: Intake, *, is_applying: bool) -> Written:
+def _failed(
+    values: Mapping[str, Any], session: Session, intake: Intake, *, is_applying: bool
+) -> Mapping[str, Any]:
     """Tell that a data set could not be read or applied, and return its columns."""
     _tell(session, intake, failed="applied" if is_applying else "read")
-    return Written({"state": IntakeState.FAILED, "message": message, "request": None})
+    return values
 
 
 def _not_applied(
-    report: Report,
-    request: RequestedApplication | None,
+    values: Mapping[str, Any],
+    request: RequestedApplication,
     error: ApplyError,
     session: Session,
     intake: Intake,
-) -> Written:
+) -> Mapping[str, Any]:
     """Tell that a data set could not be applied, and record a refusal to publish what others hide."""
     if isinstance(error, RefusedCopyError):
-        same_labels.record_refusal(session, request.user_id if request else intake.user_id, error.hiding)
-    _tell(session, intake, failed="applied")
-    return Written(
-        {"state": IntakeState.READ, "message": str(error), "request": None, "report": to_plain(report)}
-    )
+        same_labels.record_refusal(session, request.user_id, error.hiding)
+    return _failed(values, session, intake, is_applying=True)
 
 
 def _tell(session: Session, intake: Intake, **details: Any) -> None:
@@ -511,19 +485,18 @@ def _tell(session: Session, intake: Intake, **details: Any) -> None:
 
 def _fail(platform: Platform, claim: Claim, task: ReadingTask, message: str) -> None:
     log.warning("data set failed", intake=str(task.intake_id), message=message)
-    _record(platform, claim, task, partial(_failed, message, is_applying=task.application is not None))
+    failed = {"state": IntakeState.FAILED, "message": message, "request": None}
+    _record(platform, claim, task, partial(_failed, failed, is_applying=task.application is not None))
 
 
 def _record(platform: Platform, claim: Claim, task: ReadingTask, outcome: Outcome) -> None:
     """Write the outcome in one transaction, unless the data set is no longer wanted or another worker has it."""
     with platform.transaction() as session:
-        if task.application is not None or task.is_of_draft:
+        if task.application is not None:
             applying.lock(session, task.challenge)
         intake = _locked(session, claim)
         if intake is None or intake.state is not task.state:
             return
-        written = outcome(session, intake)
-        for name, value in {"progress": {}, "changed_at": func.clock_timestamp(), **written.values}.items():
+        values = outcome(session, intake)
+        for name, value in {"progress": {}, "changed_at": func.clock_timestamp(), **values}.items():
             setattr(intake, name, value)
-    for remove in written.clean:
-        remove(platform)

@@ -1,14 +1,14 @@
 """Test runs: whatever is submitted to a draft, by its organisers and by the real path; deleted before the draft opens.
 
-And the annotation of the phases of a draft, which is deleted with their test runs when a data set is read again.
+And the phases of a draft, which are deleted with their test runs when they are made again.
 """
 
 import uuid
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlalchemy import (
     ColumnElement,
+    ScalarSelect,
     Select,
     Text,
     and_,
@@ -24,8 +24,6 @@ from sqlalchemy.orm import Session
 from app.core import audit
 from app.core.errors import ConflictError
 from app.figures.board_figures import FIGURE, FIGURES
-from app.images import making
-from app.images.making import UnusedContents
 from app.images.overlays import HARD, OF_RUNS
 from app.models import (
     AnonymousLink,
@@ -146,27 +144,25 @@ def delete_all(session: Session, user_id: int | None, challenge: Challenge) -> D
     )
 
 
-def delete_truths(
-    session: Session, challenge_id: int, kept: Collection[str] = ()
-) -> tuple[UnusedContents, ...]:
-    """Delete the annotation and pictures of the phases of a locked draft, whose test runs were deleted; and those phases not kept.
+def delete_phases(session: Session, challenge_id: int) -> None:
+    """Delete the phases of a locked draft, whose test runs were deleted. Raises ConflictError as `require_no_files` does."""
+    require_no_files(session, challenge_id)
+    phases = _phases(challenge_id)
+    for table in (BoardGroups, Board, ExtraSlot, GroundTruth):
+        session.execute(delete(table).where(table.phase_id.in_(phases)))
+    session.execute(delete(Phase).where(Phase.challenge_id == challenge_id))
 
-    Raises ConflictError if a file belongs to a phase that is deleted or follows its dates.
-    """
-    phases = dict(
-        session.execute(select(Phase.id, Phase.image_set).where(Phase.challenge_id == challenge_id)).all()
-    )
-    deleted = [phase_id for phase_id, name in phases.items() if name not in kept]
+
+def require_no_files(session: Session, challenge_id: int) -> None:
+    """Raise ConflictError if a file belongs to a phase of a draft or follows its dates."""
     columns = (DataFile.phase_id, DataFile.from_phase_id, DataFile.until_phase_id)
-    follows = or_(*(column.in_(deleted) for column in columns))
+    follows = or_(*(column.in_(_phases(challenge_id)) for column in columns))
     if name := session.scalar(select(DataFile.name).where(follows).limit(1)):
         raise ConflictError(f"The file {name} belongs to a phase or follows its dates; change that first")
-    pictures = tuple(making.delete_images(session, phase_id) for phase_id in phases)
-    for table in (BoardGroups, Board, GroundTruth):
-        session.execute(delete(table).where(table.phase_id.in_(phases)))
-    session.execute(delete(ExtraSlot).where(ExtraSlot.phase_id.in_(deleted)))
-    session.execute(delete(Phase).where(Phase.id.in_(deleted)))
-    return pictures
+
+
+def _phases(challenge_id: int) -> ScalarSelect[int]:
+    return select(Phase.id).where(Phase.challenge_id == challenge_id).scalar_subquery()
 
 
 def _delete_jobs(session: Session, teams: set[int], results: Select[int], runs: Select[int]) -> None:

@@ -104,29 +104,13 @@ class Challenge(Base):
 
 
 class ChallengeDraft(Base):
-    """What a draft knows beside its challenge and its phases; the row stays when the challenge opens.
-
-    Drafts of the release before have answers in `settings`; `organising.earlier_drafts` stores them where they belong.
-    """
+    """What organisers have answered in the steps that create a challenge; the row stays when the challenge opens."""
 
     __tablename__ = "challenge_draft"
     challenge_id: Mapped[int] = mapped_column(ForeignKey(Challenge.id, ondelete="CASCADE"), primary_key=True)
-    settings: Mapped[dict[str, Any]] = mapped_column(default=dict)  # of the release before
-    made_of: Mapped[dict[str, Any] | None]  # of the release before
-    # the challenge whose rules its first phases get; it may be deleted meanwhile
-    copy_of: Mapped[int | None] = mapped_column(BigInteger)
-    steps: Mapped[list[str]] = mapped_column(default=list, server_default=text("'[]'"))  # that were saved
-    template: Mapped[str] = mapped_column(default="voc", server_default=text("'voc'"))
-    tasks: Mapped[list[str]] = mapped_column(default=list, server_default=text("'[]'"))
-    tracks: Mapped[str] = mapped_column(default="one", server_default=text("'one'"))
-    # how many images organisers know to have no picture
-    without_picture: Mapped[int] = mapped_column(default=0, server_default=text("0"))
-    # who sees the challenge once it is open
-    opens_to: Mapped[ChallengeVisibility] = mapped_column(
-        default=ChallengeVisibility.LISTED, server_default=text("'listed'")
-    )
-    image_licence: Mapped[str] = mapped_column(default="", server_default=text("''"))
-    annotation_licence: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    settings: Mapped[dict[str, Any]] = mapped_column(default=dict)  # the saved answers, by step
+    # what its phases were made of last: the data set and the rules of each; None before that
+    made_of: Mapped[dict[str, Any] | None]
     opens_at: Mapped[datetime | None]  # when it opens by itself
     refusal: Mapped[str] = mapped_column(default="", server_default=text("''"))  # why it did not
     changed_at: Mapped[datetime] = now_column()

@@ -42,8 +42,6 @@ class Intake(Base):
     request: Mapped[dict[str, Any] | None]  # how to apply it
     # the JSON of `intake.reports.ClassChoice`s; None: the classes stay as they are
     classes: Mapped[list[dict[str, Any]] | None]
-    # the keys of the image sets that become phases of a draft; None: those that usually do
-    sets: Mapped[list[str] | None]
     # whether hidden images get names that say nothing
     is_neutral: Mapped[bool] = mapped_column(default=False, server_default=text("false"))
     phase_id: Mapped[int | None] = mapped_column(ForeignKey(Phase.id, ondelete="SET NULL"), index=True)

@@ -67,9 +67,6 @@ class NewDisclosure(BaseModel):
 
 
 TEAMS = 20  # per page
-ONLY_OWNERS_SHOW = (
-    "Only owners of the challenge show everything of a phase, because that makes its annotation known"
-)
 
 
 def disclosure_page(platform: Platform, actor: Actor, phase_id: int) -> DisclosureView:
@@ -147,7 +144,9 @@ def change_disclosure(
         before, after = DisclosureTerms.of(rules), DisclosureTerms.of(new_rules)
         releases = after.details_at_close or not after.disclosure.is_held_out
         if releases and after != before and not actor.owns_challenge(phase.challenge_id):
-            raise ForbiddenError(ONLY_OWNERS_SHOW)
+            raise ForbiddenError(
+                "Only owners of the challenge show everything of a phase, because that makes its annotation known"
+            )
         refusal = refusal_of(rules, new_rules, now, has_results=has_results(session, phase_id))
         if refusal:
             raise ConflictError(refusal)

@@ -1,10 +1,14 @@
-"""HTML pages: the six steps that create a challenge, its drafts, opening and deleting one."""
+"""HTML pages: the six steps that create a challenge, its drafts, their phases, opening and deleting one."""
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import JSONResponse, RedirectResponse, Response
+from pydantic import BaseModel, ValidationError
+from starlette.datastructures import FormData
 
 import scoring
 from app.challenges import examples
@@ -13,52 +17,48 @@ from app.challenges.texts import NewTexts
 from app.core.access import Action, Actor
 from app.core.errors import ConflictError
 from app.core.rate_limits import Limited
-from app.intake import annotated_pictures, draft_phases
+from app.intake import annotated_pictures, intakes
 from app.intake.annotated_pictures import ShownPictures
-from app.intake.draft_phases import Task
 from app.models import ChallengeVisibility
 from app.organising import draft_rules, drafts
 from app.organising.draft_rules import (
     Check,
     ClassRows,
-    Opening,
     RulesChoice,
     ScoringChoice,
     Step,
+    Task,
     TermsChoice,
     What,
 )
-from app.organising.drafts import DraftView, NewCopy
+from app.organising.drafts import DraftView, NewCopy, StepError
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
-from app.web.forms import Form, TheForm
+from app.web.forms import LongForm, SentForm, field_errors, values_of
 from app.web.markdown import foreign_images
-from app.web.zones import in_form
+from app.web.zones import in_form, moments_of
 
 router = APIRouter(prefix="/organise")
 CREATE, ORGANISE, OWN = requires(Action.CREATE), requires(Action.ORGANISE), requires(Action.OWN)
 HERE: Final = "/new/{challenge}"
-COPY: Final = {name: f"copy_{name}" for name in NewCopy.model_fields}
-VISIBILITIES: Final = {
-    ChallengeVisibility.LISTED: "Everybody finds it in lists and searches",
-    ChallengeVisibility.LINK: "By link: whoever has the address",
-    ChallengeVisibility.INVITED: "Invited: the addresses and domains below; codes can be made later under Visibility",
-}
-TERMS: Final = {
-    TermsChoice.NONE: "No terms",
-    TermsChoice.RESEARCH: "Research and teaching: use of the data, licences, one account, honest use of the quota",
-    TermsChoice.OWN: "Your own, below",
-}
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+LISTS: Final = ("tasks", "sets", "found", "names", "positions", "ignored")  # fields with several values
+
+
+def _values(sent: FormData, model: type[BaseModel]) -> dict[str, Any]:
+    """Return what was sent for each field of a step, also of those with several values."""
+    form = values_of(sent, model)
+    for name in LISTS:
+        if name in form:
+            form[name] = [each for each in sent.getlist(name) if isinstance(each, str)]
+    return form
 
 
 def _to(code: str, step: str = "") -> Response:
     return RedirectResponse(f"/organise/new/{quote(code)}{f'/{step}' if step else ''}", status_code=303)
 
 
-def _overview(code: str, form: Form | None = None) -> Response:
-    """Go to the overview; raise ConflictError for a form that was refused because the challenge was opened meanwhile."""
-    if form is not None and form.refused:
-        raise ConflictError("; ".join(form.refused))
+def _overview(code: str) -> Response:
     return RedirectResponse(f"/organise/challenges/{quote(code)}", status_code=303)
 
 
@@ -68,35 +68,57 @@ def _overview(code: str, form: Form | None = None) -> Response:
 @router.get("/new", dependencies=[CREATE])
 def start(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
     """Begin a new challenge, or go on with a draft."""
-    return _start(request, platform, actor, Form())
+    return _start(request, platform, actor, {"template": "voc", "tracks": "one"}, NOTHING, NOTHING)
 
 
-def _start(request: Request, platform: Platform, actor: Actor, form: Form) -> Response:
+def _start(
+    request: Request,
+    platform: Platform,
+    actor: Actor,
+    form: Mapping[str, Any],
+    problems: Mapping[str, str],
+    copy: Mapping[str, Any],
+) -> Response:
     return render(
         request,
         "organisers/new/start.html",
+        code=422 if problems else 200,
         page=drafts.start_page(platform, actor),
-        form=form.fill({"template": "voc", "tracks": "one"}),
+        form=form,
+        copy=copy,
+        problems=problems,
         tasks=tuple(Task),
         steps=draft_rules.TITLES,
     )
 
 
 @router.post("/new", dependencies=[CREATE, limited(Limited.CHANGE)])
-def create(request: Request, platform: ThePlatform, actor: CurrentActor, form: TheForm) -> Response:
+def create(request: Request, platform: ThePlatform, actor: CurrentActor, sent: SentForm) -> Response:
     """Create a draft from the first step."""
-    with form.showing_errors():
-        return _to(drafts.create(platform, actor, form.read(What)), Step.DATA)
-    return _start(request, platform, actor, form)
+    form = _values(sent, What)
+    try:
+        code = drafts.create(platform, actor, What.model_validate(form))
+    except ValidationError as error:
+        return _start(request, platform, actor, form, field_errors(error), NOTHING)
+    except StepError as error:
+        return _start(request, platform, actor, form, error.problems, NOTHING)
+    return _to(code, Step.DATA)
 
 
 @router.post("/new/copies", dependencies=[CREATE, limited(Limited.CHANGE)])
-def copy(request: Request, platform: ThePlatform, actor: CurrentActor, form: TheForm) -> Response:
+def copy(request: Request, platform: ThePlatform, actor: CurrentActor, sent: SentForm) -> Response:
     """Create a draft with the settings of a challenge that one organises, without its data."""
-    with form.showing_errors(names=COPY):
-        source = form.text("copy_source")
-        return _to(drafts.copy(platform, actor, source, form.read(NewCopy)), Step.WHAT)
-    return _start(request, platform, actor, form)
+    form = {name: str(sent.get(f"copy_{name}", "")) for name in ("source", "title", "code")}
+    try:
+        code = drafts.copy(platform, actor, form["source"], NewCopy.model_validate(form))
+    except ValidationError as error:
+        problems = field_errors(error)
+    except StepError as error:
+        problems = error.problems
+    else:
+        return _to(code, Step.WHAT)
+    named = {f"copy_{name}": message for name, message in problems.items()}
+    return _start(request, platform, actor, {"template": "voc", "tracks": "one"}, named, form)
 
 
 # the steps
@@ -111,22 +133,31 @@ def go_on(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Respons
 
 
 def _step(
-    request: Request, platform: Platform, actor: Actor, challenge: str, step: Step, form: Form
+    request: Request,
+    platform: Platform,
+    actor: Actor,
+    challenge: str,
+    step: Step,
+    form: Mapping[str, Any] | None = None,
+    problems: Mapping[str, str] = NOTHING,
+    code: int = 422,
 ) -> Response:
-    """Show a step with what was typed, or else as it is saved."""
+    """Show a step with what was typed, or else with its saved answer or a proposal."""
     view = drafts.draft_of(platform, actor, challenge)
     if view.is_open:
-        return _overview(challenge, form)
+        return _overview(challenge)
     return render(
         request,
         f"organisers/new/{step}.html",
+        code=code if problems else 200,
         view=view,
         step=step,
         steps=draft_rules.TITLES,
         intake=view.intake,
-        form=form.fill(form_of(step, view)),
+        problems=problems,
+        form=FORMS[step](view) if form is None else form,
         shown=_pictures(platform, actor, view) if step is Step.CHECK else None,
-        **context_of(step, view),
+        **CONTEXTS[step](view),
     )
 
 
@@ -136,112 +167,280 @@ def _pictures(platform: Platform, actor: Actor, view: DraftView) -> ShownPicture
     return annotated_pictures.shown(platform, actor, view.intake.id) if view.intake and is_there else None
 
 
-def form_of(step: Step, view: DraftView) -> dict[str, Any]:
-    """Return the fields of a step as they are saved, or proposed."""
-    draft = view.draft
-    match step:
-        case Step.WHAT:
-            stored = {name: getattr(draft, name) for name in ("template", "tasks", "tracks")}
-            return {
-                **stored,
-                "title": view.challenge.title,
-                "code": view.challenge.code,
-                "tagline": view.texts.tagline,
-            }
-        case Step.CHECK:
-            classes = view.intake.report.classes if view.intake and view.intake.report else ()
-            return {
-                "sets": [each.key for each in view.chosen],
-                "without_picture": draft.without_picture,
-                "names": [each.name for each in classes],
-                "positions": list(range(1, len(classes) + 1)),
-                "ignored": [each.found for each in classes if each.is_ignored],
-            }
-        case Step.SCORING if view.phases:
-            return ScoringChoice.form_of(view.main[0].protocol, view.main[0].rules)
-        case Step.RULES if view.phases:
-            return _form_of_rules(view)
-        case Step.PAGE:
-            stored = {name: getattr(view.texts, name) for name in NewTexts.model_fields}
-            return {**stored, "overview": stored["overview"] or drafts.proposed_page(view)}
-        case _:
-            return {}
+def _as_form(
+    model: type[BaseModel], answer: BaseModel | Mapping[str, Any] | None, **proposed: Any
+) -> dict[str, Any]:
+    """Return an answer as the fields of a form; without one what is proposed."""
+    plain = answer.model_dump() if isinstance(answer, BaseModel) else answer or proposed
+    return {name: "" if plain.get(name) is None else plain[name] for name in model.model_fields}
 
 
-def _form_of_rules(view: DraftView) -> dict[str, Any]:
-    challenge, draft, rules = view.challenge, view.draft, view.main[0]
-    per = {quota.days: quota.results for quota in rules.own_quotas}
+def _form_of_what(view: DraftView) -> dict[str, Any]:
+    tagline = view.texts.tagline if view.texts else ""
+    return {**_as_form(What, view.answers.what), "title": view.title, "code": view.code, "tagline": tagline}
+
+
+def _form_of_check(view: DraftView) -> dict[str, Any]:
+    classes = view.intake.report.classes if view.intake and view.intake.report else ()
     return {
-        "opens_at": in_form(rules.opens_at) if rules.state == "upcoming" else "",
-        "closes_at": in_form(rules.closes_at),
-        "per_day": per.get(1, ""),
-        "per_week": per.get(7, ""),
-        "total": per.get(None, ""),
-        "approves_teams": challenge.approves_teams,
-        "most_members": challenge.most_members or "",
-        "visibility": draft.opens_to,
-        "invited": "\n".join(view.invited),
-        "image_licence": draft.image_licence,
-        "annotation_licence": draft.annotation_licence,
-        **draft_rules.form_of_terms(view.terms, drafts.research_terms(challenge.title, draft)),
+        "sets": [each.key for each in view.chosen],
+        "without_picture": (view.answers.check.without_picture if view.answers.check else None) or 0,
+        "names": [each.name for each in classes],
+        "positions": list(range(1, len(classes) + 1)),
+        "ignored": [each.found for each in classes if each.is_ignored],
     }
 
 
-def context_of(step: Step, view: DraftView) -> dict[str, Any]:
-    """Return what a step shows beside its fields."""
-    if step is Step.WHAT:
-        return {"tasks": tuple(Task)}
-    if step is Step.RULES:
-        return {"quotas": _proposed_quotas(view), "visibilities": VISIBILITIES, "choices": TERMS}
-    if step is not Step.SCORING or not view.phases:
-        return {}
-    phase = view.main[0]
-    tasks = dict.fromkeys(
-        each.task for each in scoring.competitions(phase.dataset) if each.number not in phase.not_offered
-    )
-    found = [examples.task_rules(phase.protocol, task) for task in tasks]
+def _form_of_scoring(view: DraftView) -> dict[str, Any]:
+    usual = draft_rules.usual_protocol(_dataset(view))
+    answer = view.answers.scoring or view.proposed.get(Step.SCORING)
+    return _as_form(ScoringChoice, answer, protocol=usual, own="all", others="live")
+
+
+def _form_of_rules(view: DraftView) -> dict[str, Any]:
+    rules = view.answers.rules
+    usual = draft_rules.proposed_quotas(view.changed_at, None) if view.has_hidden else {}
+    proposed = {"visibility": "listed", "terms": "none", **usual}
+    form = _as_form(RulesChoice, rules or view.proposed.get(Step.RULES), **proposed)
+    if rules is not None:
+        form |= {"opens_at": in_form(rules.opens_at), "closes_at": in_form(rules.closes_at)}
+    return form
+
+
+def _form_of_page(view: DraftView) -> dict[str, Any]:
+    assert view.texts is not None
+    stored = {name: getattr(view.texts, name) for name in NewTexts.model_fields}
+    return {**stored, "overview": stored["overview"] or drafts.proposed_page(view)}
+
+
+def _dataset(view: DraftView) -> str:
+    return view.chosen[0].dataset if view.chosen else view.code
+
+
+def _context_of_scoring(view: DraftView) -> dict[str, Any]:
+    what, dataset = view.answers.what, _dataset(view)
+    chosen = view.answers.scoring.protocol if view.answers.scoring else draft_rules.usual_protocol(dataset)
+    numbers = draft_rules.competitions_of(dataset, what) if what else ()
+    tasks = dict.fromkeys(scoring.competition_of(dataset, number).task for number in numbers)
+    found = [examples.task_rules(chosen, task) for task in tasks]
     return {
-        "protocols": {
-            name: scoring.PROTOCOLS[name].title for name in draft_phases.protocols_of(phase.dataset)
-        },
+        "protocols": {name: scoring.PROTOCOLS[name].title for name in draft_rules.protocols_of(dataset)},
         "explained": [each for each in found if each is not None],
-        "protocol": phase.protocol,
+        "protocol": chosen,
         "levels": DISCLOSURE_LEVELS,
     }
 
 
-def _proposed_quotas(view: DraftView) -> Any:
-    if not view.has_hidden or view.main[0].closes_at is None:
-        return None
-    return draft_rules.proposed_quotas(view.main[0].opens_at, view.main[0].closes_at)
+def _context_of_rules(view: DraftView) -> dict[str, Any]:
+    rules, quotas = view.answers.rules, None
+    if rules is not None and rules.closes_at is not None and view.has_hidden:
+        quotas = draft_rules.proposed_quotas(rules.opens_at or rules.saved_at, rules.closes_at)
+    return {"quotas": quotas, "visibilities": VISIBILITIES, "choices": TERMS}
+
+
+VISIBILITIES: Final = {
+    ChallengeVisibility.LISTED: "Everybody finds it in lists and searches",
+    ChallengeVisibility.LINK: "By link: whoever has the address",
+    ChallengeVisibility.INVITED: "Invited: the addresses and domains below; codes can be made later under Visibility",
+}
+TERMS: Final = {
+    TermsChoice.NONE: "No terms",
+    TermsChoice.RESEARCH: "Research and teaching: use of the data, licences, one account, honest use of the quota",
+    TermsChoice.OWN: "Your own, below",
+}
+FORMS: Final[Mapping[Step, Callable[[DraftView], dict[str, Any]]]] = {
+    Step.WHAT: _form_of_what, Step.DATA: lambda _: {}, Step.CHECK: _form_of_check,
+    Step.SCORING: _form_of_scoring, Step.RULES: _form_of_rules, Step.PAGE: _form_of_page,
+}  # fmt: skip
+CONTEXTS: Final[Mapping[Step, Callable[[DraftView], dict[str, Any]]]] = {
+    Step.WHAT: lambda _: {"tasks": tuple(Task)}, Step.DATA: lambda _: {}, Step.CHECK: lambda _: {},
+    Step.SCORING: _context_of_scoring, Step.RULES: _context_of_rules, Step.PAGE: lambda _: {},
+}  # fmt: skip
+
+
+@router.get(f"{HERE}/what", dependencies=[ORGANISE])
+def what(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """Step 1: what the challenge is about."""
+    return _step(request, platform, actor, challenge, Step.WHAT)
+
+
+@router.get(f"{HERE}/data", dependencies=[ORGANISE])
+def data(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """Step 2: images and annotations."""
+    return _step(request, platform, actor, challenge, Step.DATA)
+
+
+@router.get(f"{HERE}/check", dependencies=[ORGANISE])
+def check(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """Step 3: what was read."""
+    return _step(request, platform, actor, challenge, Step.CHECK)
+
+
+@router.get(f"{HERE}/scoring", dependencies=[ORGANISE])
+def scoring_step(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """Step 4: how results are scored, and what is shown."""
+    return _step(request, platform, actor, challenge, Step.SCORING)
+
+
+@router.get(f"{HERE}/rules", dependencies=[ORGANISE])
+def rules(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """Step 5: dates, quotas, people and terms."""
+    return _step(request, platform, actor, challenge, Step.RULES)
+
+
+@router.get(f"{HERE}/page", dependencies=[ORGANISE])
+def page(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """Step 6: the page of the challenge, and its files."""
+    return _step(request, platform, actor, challenge, Step.PAGE)
+
+
+@router.post(f"{HERE}/what", dependencies=[ORGANISE])
+def save_what(
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm
+) -> Response:
+    """Save step 1."""
+    form = _values(sent, What)
+    try:
+        code = drafts.save_what(platform, actor, challenge, What.model_validate(form))
+    except (ValidationError, StepError) as error:
+        return _step(request, platform, actor, challenge, Step.WHAT, form, _problems(error))
+    return _to(code, Step.DATA)
+
+
+def _problems(error: ValidationError | StepError) -> Mapping[str, str]:
+    return field_errors(error) if isinstance(error, ValidationError) else error.problems
+
+
+@router.post(f"{HERE}/data", dependencies=[ORGANISE])
+def read(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """Have a worker read the data set, and go on to see what it found."""
+    view = drafts.draft_of(platform, actor, challenge)
+    if view.intake is None:
+        return _step(request, platform, actor, challenge, Step.DATA, {}, {"": "send annotation first"})
+    try:
+        intakes.read(platform, actor, view.intake.id)
+    except ConflictError as error:
+        return _step(request, platform, actor, challenge, Step.DATA, {}, {"": str(error)}, 409)
+    return _to(challenge, Step.CHECK)
 
 
 @router.post(f"{HERE}/data-set", dependencies=[ORGANISE])
 def start_data_set(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
-    """Start the data set of a draft that has none."""
+    """Start the data set of a draft, or another in place of the one that its phases were made of."""
     drafts.start_data_set(platform, actor, challenge)
     return _to(challenge, Step.DATA)
 
 
+@router.post(f"{HERE}/check", dependencies=[ORGANISE])
+def save_check(
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm
+) -> Response:
+    """Save step 3."""
+    form = _values(sent, Check)
+    try:
+        drafts.save_check(platform, actor, challenge, Check.model_validate(form))
+    except (ValidationError, StepError) as error:
+        return _check_again(request, platform, actor, challenge, form, error)
+    return _to(challenge, Step.SCORING)
+
+
 @router.post(f"{HERE}/classes", dependencies=[ORGANISE])
 def save_classes(
-    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: LongForm
 ) -> Response:
     """Save which classes count, their names and order, and have a worker read the data set again."""
-    with form.showing_errors():
-        drafts.save_classes(platform, actor, challenge, form.read(ClassRows))
-        return _to(challenge, Step.CHECK)
-    return _step(request, platform, actor, challenge, Step.CHECK, form)
-
-
-@router.post(f"{HERE}/names", dependencies=[ORGANISE])
-def save_names(platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm) -> Response:
-    """Give hidden images neutral names, or their own again, and have a worker read the data set again."""
-    drafts.save_names(platform, actor, challenge, is_neutral=bool(form.text("neutral")))
+    form = _values(sent, ClassRows)
+    try:
+        drafts.save_classes(platform, actor, challenge, ClassRows.model_validate(form))
+    except (ValidationError, StepError) as error:
+        return _check_again(request, platform, actor, challenge, form, error)
     return _to(challenge, Step.CHECK)
 
 
-# opening and deleting
+@router.post(f"{HERE}/names", dependencies=[ORGANISE])
+def save_names(platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm) -> Response:
+    """Give hidden images neutral names, or their own again, and have a worker read the data set again."""
+    drafts.save_names(platform, actor, challenge, is_neutral=bool(sent.get("neutral")))
+    return _to(challenge, Step.CHECK)
+
+
+def _check_again(
+    request: Request,
+    platform: Platform,
+    actor: Actor,
+    challenge: str,
+    form: Mapping[str, Any],
+    error: ValidationError | StepError,
+) -> Response:
+    """Show step 3 with what was typed in one of its two forms, and the other form as it was."""
+    typed = {**_form_of_check(drafts.draft_of(platform, actor, challenge)), **form}
+    return _step(request, platform, actor, challenge, Step.CHECK, typed, _problems(error))
+
+
+@router.post(f"{HERE}/scoring", dependencies=[ORGANISE])
+def save_scoring(
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm
+) -> Response:
+    """Save step 4."""
+    form = _values(sent, ScoringChoice)
+    try:
+        drafts.save_scoring(platform, actor, challenge, ScoringChoice.model_validate(form))
+    except (ValidationError, StepError) as error:
+        return _step(request, platform, actor, challenge, Step.SCORING, form, _problems(error))
+    return _to(challenge, Step.RULES)
+
+
+@router.post(f"{HERE}/rules", dependencies=[ORGANISE])
+def save_rules(
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm
+) -> Response:
+    """Save step 5."""
+    names = ("opens_at", "closes_at")
+    form = _values(sent, RulesChoice) | {
+        f"{each.removesuffix('_at')}_zone": str(sent.get(f"{each.removesuffix('_at')}_zone", ""))
+        for each in names
+    }
+    moments, problems = moments_of(form, names)
+    try:
+        chosen = RulesChoice.model_validate({**form, **moments, "saved_at": drafts.now(platform)})
+        if not problems:
+            drafts.save_rules(platform, actor, challenge, chosen)
+    except (ValidationError, StepError) as error:
+        problems |= _problems(error)
+    if problems:
+        return _step(request, platform, actor, challenge, Step.RULES, form, problems)
+    return _to(challenge, Step.PAGE)
+
+
+@router.post(f"{HERE}/page", dependencies=[ORGANISE])
+def save_page(
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm
+) -> Response:
+    """Save step 6, and make the phases if all steps are done."""
+    form = values_of(sent, NewTexts)
+    try:
+        new = NewTexts.model_validate(form)
+        drafts.save_page(platform, actor, challenge, new)
+    except ValidationError as error:
+        return _step(request, platform, actor, challenge, Step.PAGE, form, field_errors(error))
+    except ConflictError as error:
+        return _step(request, platform, actor, challenge, Step.PAGE, form, {"": str(error)}, 409)
+    view = drafts.draft_of(platform, actor, challenge)
+    if view.can_be_made and (actor.owns_challenge(view.id) or not view.publishes):
+        drafts.make_phases(platform, actor, challenge)
+    if foreign_images(new.markdown, challenge):
+        return _to(challenge, Step.PAGE)  # which says so
+    return _overview(challenge)
+
+
+# phases, opening, deleting
+
+
+@router.post(f"{HERE}/phases", dependencies=[ORGANISE])
+def make_phases(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """Have a worker make the phases as the steps say, in place of those that were made before."""
+    drafts.make_phases(platform, actor, challenge)
+    return _overview(challenge)
 
 
 @router.get(f"{HERE}/open", dependencies=[ORGANISE])
@@ -267,26 +466,42 @@ def open_now(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Resp
 @router.get(f"{HERE}/schedule", dependencies=[ORGANISE])
 def schedule(request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
     """Ask when the challenge is to open by itself."""
-    return _schedule(request, platform, actor, challenge, Form())
+    return _schedule(request, platform, actor, challenge, None, NOTHING)
 
 
-def _schedule(request: Request, platform: Platform, actor: Actor, challenge: str, form: Form) -> Response:
+def _schedule(
+    request: Request,
+    platform: Platform,
+    actor: Actor,
+    challenge: str,
+    form: Mapping[str, str] | None,
+    problems: Mapping[str, str],
+) -> Response:
     view = drafts.draft_of(platform, actor, challenge)
     if view.is_open:
-        return _overview(challenge, form)
-    form.fill({"opens_at": in_form(view.draft.opens_at)})
-    return render(request, "organisers/new/schedule.html", view=view, form=form)
+        return _overview(challenge)
+    typed = {"opens_at": in_form(view.opens_at)} if form is None else form
+    code = 422 if problems else 200
+    return render(
+        request, "organisers/new/schedule.html", code=code, view=view, form=typed, problems=problems
+    )
 
 
 @router.post(f"{HERE}/schedule", dependencies=[ORGANISE])
 def open_on(
-    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm
 ) -> Response:
     """Have the challenge open by itself at a time; without one, no longer."""
-    with form.showing_errors():
-        drafts.open_on(platform, actor, challenge, form.read(Opening).opens_at)
-        return _overview(challenge)
-    return _schedule(request, platform, actor, challenge, form)
+    form = {name: str(sent.get(name, "")) for name in ("opens_at", "opens_zone")}
+    moments, problems = moments_of(form, ["opens_at"])
+    try:
+        if not problems:
+            drafts.open_on(platform, actor, challenge, moments["opens_at"])
+    except StepError as error:
+        problems |= error.problems
+    if problems:
+        return _schedule(request, platform, actor, challenge, form, problems)
+    return _overview(challenge)
 
 
 @router.get(f"{HERE}/delete", dependencies=[OWN])
@@ -302,42 +517,11 @@ def delete(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Respon
     return RedirectResponse("/organise/new", status_code=303)
 
 
-# these come last, because their addresses begin like the others
-
-
-@router.get(f"{HERE}/{{step}}", dependencies=[ORGANISE])
-def show(
-    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, step: Step
-) -> Response:
-    """Show a step."""
-    return _step(request, platform, actor, challenge, step, Form())
-
-
-@router.post(f"{HERE}/{{step}}", dependencies=[ORGANISE])
-def save(
-    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, step: Step, form: TheForm
-) -> Response:
-    """Save a step and go on to the next; the second has a worker read the data set."""
-    with form.showing_errors():
-        match step:
-            case Step.WHAT:
-                challenge = drafts.save_what(platform, actor, challenge, form.read(What))
-            case Step.DATA:
-                drafts.read(platform, actor, challenge)
-            case Step.CHECK:
-                drafts.save_check(platform, actor, challenge, form.read(Check))
-            case Step.SCORING:
-                drafts.save_scoring(platform, actor, challenge, form.read(ScoringChoice))
-            case Step.RULES:
-                drafts.save_rules(platform, actor, challenge, form.read(RulesChoice))
-            case Step.PAGE:
-                new = form.read(NewTexts)
-                drafts.save_page(platform, actor, challenge, new)
-                # the step says which images are not shown
-                return (
-                    _to(challenge, Step.PAGE)
-                    if foreign_images(new.markdown, challenge)
-                    else _overview(challenge)
-                )
-        return _to(challenge, list(Step)[list(Step).index(step) + 1])
-    return _step(request, platform, actor, challenge, step, form)
+@router.get("/challenges/{challenge}/settings.json", dependencies=[ORGANISE])
+def export(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+    """Download the settings of a challenge, without its data."""
+    name = f'attachment; filename="{challenge}-settings.json"'
+    return JSONResponse(
+        drafts.exported(platform, actor, challenge),
+        headers={"Content-Disposition": name, "Cache-Control": "no-store"},
+    )

@@ -1,38 +1,29 @@
-"""The steps that create a challenge: the form of each, what it means for phases, and texts that are proposed. Pure."""
+"""The steps that create a challenge: what each asks, what the answers mean for its phases, and what is left to do. Pure."""
 
 import enum
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from math import ceil
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-)
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, field_validator
 
 import scoring
-from app.challenges.phase_rules import DAY, PhaseRules
+from app.challenges.phase_rules import DAY, PhaseRules, quotas_in_words
 from app.challenges.terms import SHORTEST
-from app.challenges.visibility import NewInvitations
 from app.core.names import Visible, folded, problem_of_name
+from app.intake.applying import OTHER_PROTOCOL, Application
 from app.intake.class_choices import MOST_CHOSEN
-from app.intake.draft_phases import Task, Template, Tracks, problem_of_sets, protocols_of
-from app.intake.reports import PUBLIC, ClassChoice, FoundSet
-from app.models import ChallengeDraft, ChallengeVisibility, Disclosure, Quota, in_order
+from app.intake.reports import HIDDEN, PUBLIC, ClassChoice, FoundSet
+from app.models import ChallengeVisibility, Disclosure, Quota, in_order
 from app.web.formats import plural
-from app.web.forms import OrBlank, all_errors
-from app.web.zones import Moment
+from app.web.forms import OrBlank
+from app.web.zones import Moment, date_in_words
+from scoring.competitions import CHALLENGES, classes_of
 
 LONGEST_TERMS: Final = 20_000
-OF_COCO: Final = (Task.DETECTION, Task.SEGMENTATION)
 
 
 class Step(enum.StrEnum):
@@ -50,6 +41,38 @@ TITLES: Final = {
     Step.WHAT: "What", Step.DATA: "Images and annotations", Step.CHECK: "Check", Step.SCORING: "Scoring",
     Step.RULES: "Rules", Step.PAGE: "Page and files",
 }  # fmt: skip
+
+
+class Task(enum.StrEnum):
+    """What participants do."""
+
+    CLASSIFICATION = "classification"
+    DETECTION = "detection"
+    SEGMENTATION = "segmentation"
+    LAYOUT = "layout"
+    ACTION = "action"
+
+
+class Template(enum.StrEnum):
+    """Whose files and measures a challenge has."""
+
+    VOC = "voc"
+    COCO = "coco"
+
+
+class Tracks(enum.StrEnum):
+    """How the training data divides the results of a task."""
+
+    ONE = "one"  # a leaderboard for each task
+    TWO = "two"  # one for methods trained on the given images, another for any data
+
+
+class OwnScores(enum.StrEnum):
+    """What a team sees of its own scores on hidden annotation while the phase is open."""
+
+    ALL = "all"
+    MEAN = "mean"
+    NOTHING = "nothing"
 
 
 class OthersRows(enum.StrEnum):
@@ -99,21 +122,8 @@ class What(BaseModel):
 
     @field_validator("tasks")
     @classmethod
-    def _known(cls, tasks: tuple[Task, ...], info: ValidationInfo) -> tuple[Task, ...]:
-        if info.data.get("template") is Template.COCO and (others := set(tasks) - set(OF_COCO)):
-            raise ValueError(
-                f"COCO-like challenges have {' and '.join(OF_COCO)}, not {', '.join(sorted(others))}"
-            )
+    def _once(cls, tasks: tuple[Task, ...]) -> tuple[Task, ...]:
         return tuple(each for each in Task if each in tasks)
-
-    @property
-    def columns(self) -> dict[str, Any]:
-        """What the row of a draft has of it."""
-        return {
-            "template": self.template.value,
-            "tasks": [*map(str, self.tasks)],
-            "tracks": self.tracks.value,
-        }
 
 
 class Check(BaseModel):
@@ -156,49 +166,23 @@ class ScoringChoice(BaseModel):
     model_config = FROZEN
 
     protocol: Annotated[str, Field(max_length=60)]
-    disclosure: Disclosure  # of phases with hidden annotation
+    own: OwnScores = OwnScores.ALL
     others: OthersRows = OthersRows.LIVE
     frozen_days: OrBlank[Annotated[int, Field(ge=1, le=365)]] = None  # if they are frozen
-    closes_at: OrBlank[Moment] = None  # asked for in this step where no date was set before
+    ladder: bool = False
     only_complete: bool = False
     details_at_close: bool = False
 
-    @field_validator("disclosure")
-    @classmethod
-    def _hidden(cls, disclosure: Disclosure) -> Disclosure:
-        if not disclosure.is_held_out:
-            raise ValueError(
-                "what was sent as hidden stays hidden; send it as public annotation to publish it"
-            )
-        return disclosure
+    @property
+    def freezes(self) -> bool:
+        """Whether the rows of others are frozen before the close."""
+        return self.others is OthersRows.FROZEN
 
-    @classmethod
-    def form_of(cls, protocol: str, rules: PhaseRules) -> dict[str, Any]:
-        """Return the fields that say what the rules of a phase say."""
-        return {
-            "protocol": protocol,
-            "disclosure": rules.disclosure,
-            "others": "at close" if rules.embargo else "frozen" if rules.frozen_days else "live",
-            "frozen_days": rules.frozen_days or "",
-            "closes_at": "",
-            "only_complete": rules.only_complete,
-            "details_at_close": rules.details_at_close,
-        }
-
-    def applied_to(self, rules: PhaseRules, now: datetime) -> PhaseRules:
-        """Return the rules of a phase as they are shown then; where annotation is public, everything is."""
-        is_at_close = self.others is OthersRows.AT_CLOSE
-        if not rules.is_held_out:
-            return replace(rules, embargo=is_at_close and rules.closes_at is not None)
-        return rules.changed(
-            now,
-            closes_at=self.closes_at or rules.closes_at,
-            frozen_days=self.frozen_days or 0 if self.others is OthersRows.FROZEN else 0,
-            disclosure=self.disclosure,
-            details_at_close=self.details_at_close,
-            only_complete=self.only_complete,
-            embargo=is_at_close,
-        )
+    @property
+    def disclosure(self) -> Disclosure:
+        """The disclosure of a phase whose annotation is hidden."""
+        by_own = {OwnScores.ALL: Disclosure.CLASSES, OwnScores.NOTHING: Disclosure.AT_CLOSE}
+        return by_own.get(self.own, Disclosure.LADDER if self.ladder else Disclosure.MEAN)
 
 
 class RulesChoice(BaseModel):
@@ -219,6 +203,7 @@ class RulesChoice(BaseModel):
     annotation_licence: Licence = ""
     terms: TermsChoice = TermsChoice.NONE
     terms_text: Annotated[str, Field(max_length=LONGEST_TERMS, pattern="^[^\0]*$")] = ""
+    saved_at: AwareDatetime
 
     @field_validator("visibility")
     @classmethod
@@ -234,90 +219,171 @@ class RulesChoice(BaseModel):
             return ()
         return tuple(dict.fromkeys(folded(each) for each in re.split(r"[\s,;]+", self.invited) if each))
 
-    def applied_to(self, rules: PhaseRules, now: datetime, *, is_main: bool) -> PhaseRules:
-        """Return the rules of a phase with these dates and quotas; one that is not main only opens then.
 
-        Quotas of other windows than those of the form stay.
-        """
-        opens_at = self.opens_at or now
-        if not is_main:
-            return replace(rules, opens_at=opens_at)
-        given = ((self.per_day, 1), (self.per_week, 7), (self.total, None))
-        others = (each for each in rules.quotas if each.days not in (1, 7, None))
-        quotas = in_order((*others, *(Quota(results, days) for results, days in given if results)))
-        return rules.changed(now, closes_at=self.closes_at, opens_at=opens_at, quotas=quotas)
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The saved answers; None for steps that were not saved yet."""
+
+    what: What | None = None
+    check: Check | None = None
+    scoring: ScoringChoice | None = None
+    rules: RulesChoice | None = None
 
 
-class Opening(BaseModel):
-    """When a challenge opens by itself, if it does."""
-
-    model_config = FROZEN
-
-    opens_at: OrBlank[Moment] = None
+# what the answers mean
 
 
-FOUND_BY: Final = {
-    ChallengeVisibility.LISTED: "Everybody can find the challenge",
-    ChallengeVisibility.LINK: "Only people who have the link find the challenge",
-    ChallengeVisibility.INVITED: "Only invited people see the challenge",
-}
+def kind_of(task: str) -> Task:
+    """The task of the library that a card stands for.
+
+    >>> kind_of("coco-segmentation"), kind_of("action")
+    (<Task.SEGMENTATION: 'segmentation'>, <Task.ACTION: 'action'>)
+    """
+    return Task(task.rpartition("-")[2])
 
 
-# what the forms mean
+def tasks_of(template: Template) -> tuple[Task, ...]:
+    """The tasks that a template knows."""
+    return (Task.DETECTION, Task.SEGMENTATION) if template is Template.COCO else tuple(Task)
 
 
-def problems_of_check(
-    draft: ChallengeDraft, sets: Sequence[FoundSet], without_picture: int
-) -> Mapping[str, str]:
-    """Return what is wrong with the image sets that participants submit to, by field of the third step."""
-    if problem := problem_of_sets(sets, draft.tasks, draft.tracks):
-        return {"sets": problem}
-    if sum(each.without_picture for each in sets) > without_picture:
-        lacking = "; ".join(each.lacks for each in sets if each.lacks)
+def problems_of_what(what: What) -> Mapping[str, str]:
+    """Return what contradicts itself in the first step, by field."""
+    others = [each.value for each in what.tasks if each not in tasks_of(what.template)]
+    if others:
+        return {"tasks": f"COCO-like challenges have detection and segmentation, not {', '.join(others)}"}
+    return {}
+
+
+def competitions_of(dataset: str, what: What) -> tuple[int, ...]:
+    """Return the numbers of the competitions that a challenge offers.
+
+    >>> birds = What(title="Birds", code="birds", template="voc", tasks=["detection"])
+    >>> competitions_of("birds", birds), competitions_of("COCO", birds)
+    ((4,), (1,))
+    """
+    found = [each for each in scoring.competitions(dataset) if kind_of(each.task) in what.tasks]
+    shared = {each.title for each in found if not each.own_data}
+    both = what.tracks is Tracks.TWO
+    return tuple(each.number for each in found if both or each.own_data or each.title not in shared)
+
+
+def is_numbered(what: What, sets: Sequence[FoundSet]) -> bool:
+    """Whether people know the competitions by their numbers: those of PASCAL VOC with its classes."""
+    known = classes_of(sets[0].dataset) if sets else ()
+    return (
+        what.template is Template.VOC
+        and bool(known)
+        and tuple(each.name for each in sets[0].classes) == known
+    )
+
+
+def protocols_of(dataset: str) -> tuple[str, ...]:
+    """Return the names of the protocols that have rules for every task of a data set, its own first."""
+    tasks = {each.task for each in scoring.competitions(dataset)}
+    current = [each for name, each in scoring.PROTOCOLS.items() if name == each.name]  # without former names
+    found = [each.name for each in current if tasks <= {rules.task.name for rules in each.tasks}]
+    usual = usual_protocol(dataset)
+    return tuple(sorted(found, key=lambda name: name != usual))
+
+
+def usual_protocol(dataset: str) -> str:
+    """Return the protocol that is proposed for a data set.
+
+    >>> usual_protocol("VOC2007"), usual_protocol("birds")
+    ('voc2007', 'voc2012')
+    """
+    return scoring.default_protocol(dataset) if dataset in CHALLENGES else OTHER_PROTOCOL
+
+
+def proposed_sets(sets: Sequence[FoundSet]) -> tuple[str, ...]:
+    """Return the keys of the sets that participants usually submit to: all but those for training."""
+    return tuple(each.key for each in sets if each.role == HIDDEN or not each.name.startswith("train"))
+
+
+def problems_of_check(check: Check, what: What, sets: Sequence[FoundSet]) -> Mapping[str, str]:
+    """Return what is wrong with the chosen image sets, by field."""
+    chosen = [each for each in sets if each.key in check.sets]
+    if len(chosen) < len(check.sets):
+        return {"sets": "choose image sets of the report"}
+    names = [each.name for each in chosen]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        return {"sets": f"two sets are called {', '.join(twice)}; rename their files, or choose one"}
+    if len({each.dataset for each in chosen}) > 1:
+        return {"sets": "the chosen sets are of different kinds: development kits and COCO JSON do not mix"}
+    bare = [
+        each.name for each in chosen if not set(each.competitions) & set(competitions_of(each.dataset, what))
+    ]
+    if bare:
+        tasks = ", ".join(each.value for each in what.tasks)
+        return {
+            "sets": f"{', '.join(bare)}: there is no annotation for {tasks}; choose other tasks in step 1"
+        }
+    if sum(each.without_picture for each in chosen) > (check.without_picture or 0):
+        lacking = "; ".join(each.lacks for each in chosen if each.lacks)
         return {"without_picture": f"{lacking}. Send them in step 2, or tick that they stay so"}
     return {}
 
 
-def problems_of_scoring(
-    choice: ScoringChoice, dataset: str, rules: Sequence[PhaseRules], now: datetime
-) -> Mapping[str, str]:
-    """Return what is wrong with how results are scored, by field. rules: of the phases, with the choice."""
-    problems = _contradictions(rules, {"closes_at": "closes_at", "frozen_from": "frozen_days"})
-    if choice.closes_at is not None and choice.closes_at <= now:
-        problems["closes_at"] = "must be in the future"
+def problems_of_scoring(choice: ScoringChoice, dataset: str) -> Mapping[str, str]:
+    """Return what is wrong with how results are scored, by field."""
+    problems = {}
     if choice.protocol not in protocols_of(dataset):
         problems["protocol"] = "choose a protocol that has rules for this data set"
+    if choice.ladder and choice.own is not OwnScores.MEAN:
+        problems["ladder"] = "the ladder shows the primary figure; choose that as what a team sees"
     if choice.others is OthersRows.FROZEN and choice.frozen_days is None:
         problems["frozen_days"] = "say for how many days the rows of others are frozen"
     return problems
 
 
-def problems_of_rules(choice: RulesChoice, rules: Sequence[PhaseRules], now: datetime) -> Mapping[str, str]:
-    """Return what is wrong with dates, quotas, people and terms, by field. rules: of the phases, with the choice."""
-    fields = {"quotas": "per_week", "closes_at": "closes_at", "frozen_from": "closes_at"}
-    problems = _contradictions(rules, fields)
-    if choice.closes_at is not None and choice.closes_at <= now:
+def problems_of_rules(
+    rules: RulesChoice, choice: ScoringChoice | None, sets: Sequence[FoundSet], now: datetime
+) -> Mapping[str, str]:
+    """Return what is wrong with the rules, by field. sets: those that participants submit to."""
+    problems = {}
+    is_held_out = any(each.role == HIDDEN for each in sets)
+    for each in reversed([*rules_of(rules, choice, now, is_held_out=is_held_out).contradictions()]):
+        problems[next(field for name, field in _FIELDS.items() if name in each.about)] = each.message
+    if rules.closes_at is not None and rules.closes_at <= now:
         problems["closes_at"] = "must be in the future"
-    try:
-        if choice.people:
-            NewInvitations(people=choice.people)
-    except ValidationError as error:
-        problems["invited"] = all_errors(error)
-    if choice.visibility is ChallengeVisibility.INVITED and not choice.people:
+    if rules.visibility is ChallengeVisibility.INVITED and not rules.people:
         problems["invited"] = "name at least one address or domain; codes can be made later under Visibility"
-    if choice.terms is TermsChoice.OWN and len(choice.terms_text) < SHORTEST:
-        is_short = f"must have at least {SHORTEST} characters"
-        problems["terms_text"] = is_short if choice.terms_text else "write the terms, or choose others"
+    if rules.terms is TermsChoice.OWN and not rules.terms_text:
+        problems["terms_text"] = "write the terms, or choose others"
+    elif rules.terms is TermsChoice.OWN and len(rules.terms_text.strip()) < SHORTEST:
+        problems["terms_text"] = f"must have at least {SHORTEST} characters"
     return problems
 
 
-def _contradictions(rules: Sequence[PhaseRules], fields: Mapping[str, str]) -> dict[str, str]:
-    """Return what contradicts itself in rules, the first of each field. fields: where each is shown, by the rule that it is about."""
-    found = [problem for each in rules for problem in each.contradictions()]
-    return {
-        next(field for rule, field in fields.items() if rule in each.about): each.message
-        for each in reversed(found)
-    }
+# the field of step 5 at which a contradiction of rules is shown
+_FIELDS: Final = {"quotas": "per_week", "closes_at": "closes_at", "frozen_from": "closes_at"}
+
+
+def rules_of(
+    rules: RulesChoice,
+    choice: ScoringChoice | None,
+    now: datetime,
+    *,
+    is_held_out: bool,
+    is_main: bool = True,
+) -> PhaseRules:
+    """Return the rules of a phase as the steps say. is_main: it has the dates and quotas of step 5."""
+    shown = choice if is_held_out else None
+    closes_at = rules.closes_at if is_main else None
+    before = PhaseRules(
+        opens_at=rules.opens_at or now,
+        quotas=quotas_of(rules) if is_main else (),
+        disclosure=Disclosure.FULL if not is_held_out else shown.disclosure if shown else Disclosure.CLASSES,
+        details_at_close=shown is not None and shown.details_at_close,
+        only_complete=shown is not None and shown.only_complete,
+        embargo=choice is not None
+        and choice.others is OthersRows.AT_CLOSE
+        and (is_held_out or closes_at is not None),
+    )
+    return before.changed(
+        now, closes_at=closes_at, frozen_days=shown.frozen_days if shown and shown.freezes else None
+    )
 
 
 def proposed_quotas(opens_at: datetime, closes_at: datetime | None) -> Mapping[str, int | None]:
@@ -337,6 +403,147 @@ def proposed_quotas(opens_at: datetime, closes_at: datetime | None) -> Mapping[s
     return {"per_day": None, "per_week": 2, "total": min(30, 2 * ceil(days / 7))}
 
 
+def quotas_of(rules: RulesChoice) -> tuple[Quota, ...]:
+    """Return the quotas, ordered."""
+    given = ((rules.per_day, 1), (rules.per_week, 7), (rules.total, None))
+    return in_order(Quota(results, days) for results, days in given if results)
+
+
+def main_sets(sets: Sequence[FoundSet]) -> tuple[FoundSet, ...]:
+    """Return the sets whose phases have the dates and quotas of step 5: the hidden ones, or all if none is hidden."""
+    hidden = tuple(each for each in sets if each.role == HIDDEN)
+    return hidden or tuple(sets)
+
+
+def applications_of(answers: Answers, sets: Sequence[FoundSet]) -> tuple[Application, ...]:
+    """Return how each chosen image set becomes a phase. All steps must have been saved."""
+    what, check, choice, rules = answers.what, answers.check, answers.scoring, answers.rules
+    assert what is not None
+    assert check is not None
+    assert choice is not None
+    assert rules is not None
+    chosen = [each for each in sets if each.key in check.sets]
+    main = main_sets(chosen)
+    return tuple(_application(each, what, choice, rules, is_main=each in main) for each in chosen)
+
+
+def _application(
+    found: FoundSet, what: What, choice: ScoringChoice, rules: RulesChoice, *, is_main: bool
+) -> Application:
+    is_held_out = found.role == HIDDEN
+    phase = rules_of(rules, choice, rules.saved_at, is_held_out=is_held_out, is_main=is_main)
+    return Application(
+        set=found.key,
+        phase=found.name,
+        disclosure=phase.disclosure if is_held_out else None,
+        quotas=phase.quotas,
+        opens_at=rules.opens_at,
+        closes_at=phase.closes_at,
+        protocol=choice.protocol,
+        embargo=phase.embargo,
+        frozen_days=choice.frozen_days if is_held_out and choice.freezes else None,
+        details_at_close=phase.details_at_close,
+        only_complete=phase.only_complete,
+        competitions=competitions_of(found.dataset, what),
+    )
+
+
+# in words
+
+ROLES: Final = {"hidden": HIDDEN, "public": PUBLIC}
+_SEEN: Final = {
+    OwnScores.ALL: "a team sees each class and the mean of its own results, in tenths of a percent",
+    OwnScores.MEAN: "a team sees only the mean of its own results, in tenths of a percent",
+    OwnScores.NOTHING: "nobody sees scores",
+}
+_FOUND_BY: Final = {
+    ChallengeVisibility.LISTED: "Everybody can find the challenge",
+    ChallengeVisibility.LINK: "Only people who have the link find the challenge",
+    ChallengeVisibility.INVITED: "Only invited people see the challenge",
+}
+
+
+def in_words(what: What, choice: ScoringChoice, rules: RulesChoice, sets: Sequence[FoundSet]) -> str:
+    """Say everything that was chosen in one paragraph. sets: those that participants submit to."""
+    return " ".join(_sentences(what, choice, rules, sets))
+
+
+def _sentences(
+    what: What, choice: ScoringChoice, rules: RulesChoice, sets: Sequence[FoundSet]
+) -> Iterator[str]:
+    tasks = _listed([each.value for each in what.tasks])
+    tracks = (
+        "with a leaderboard for methods trained on the given images and another for any data"
+        if what.tracks is Tracks.TWO
+        else "with one leaderboard for each task"
+    )
+    yield f"{what.title} is a challenge in {tasks}, {tracks}."
+    roles = {word: [each.name for each in sets if each.role == role] for word, role in ROLES.items()}
+    for_what = [f"{_listed(names)}, whose annotation is {word}" for word, names in roles.items() if names]
+    yield f"Participants submit results for {', and for '.join(for_what)}."
+    yield _dates(rules, sets)
+    quotas = quotas_of(rules)
+    if quotas:
+        yield f"A team, and each person in it, may have {quotas_in_words(quotas)} scored for each task."
+    else:
+        yield "There is no quota."
+    if any(each.role == HIDDEN for each in sets):
+        yield from _shown(choice)
+    yield f"{_FOUND_BY[rules.visibility]}{_admitted(rules)}."
+    yield _terms(rules)
+
+
+def _dates(rules: RulesChoice, sets: Sequence[FoundSet]) -> str:
+    names = _listed([each.name for each in main_sets(sets)]) or "The phase"
+    opens = f"opens on {date_in_words(rules.opens_at)}" if rules.opens_at else "opens with the challenge"
+    if rules.closes_at is None:
+        return f"The phase {names} {opens} and has no closing date."
+    return f"The phase {names} {opens} and closes on {date_in_words(rules.closes_at)}."
+
+
+def _shown(choice: ScoringChoice) -> Iterator[str]:
+    ladder = ", and a new one only where it beats the best before" if choice.ladder else ""
+    yield f"While it is open, {_SEEN[choice.own]}{ladder}."
+    if choice.own is not OwnScores.NOTHING:
+        when = (
+            "once the phase is over"
+            if choice.others is OthersRows.AT_CLOSE
+            else "as soon as a team makes it public"
+        )
+        yield f"Others see a result {when}."
+        if choice.freezes:
+            days = "day" if choice.frozen_days == 1 else f"{choice.frozen_days} days"
+            yield f"In the last {days} they see only results that were submitted before, until the phase is over."
+    if choice.details_at_close:
+        yield "When it is over, everything about the scores is shown, which gives the hidden annotation away."
+
+
+def _admitted(rules: RulesChoice) -> str:
+    size = f" of at most {plural(rules.most_members, 'member')}" if rules.most_members else ""
+    return (
+        f", and a team{size} is scored once you have approved it"
+        if rules.approves_teams
+        else f", and any team{size} is scored"
+    )
+
+
+def _terms(rules: RulesChoice) -> str:
+    accepted = (
+        "There are no terms to accept"
+        if rules.terms is TermsChoice.NONE
+        else "Participants accept your terms"
+    )
+    licences = [
+        f"the {what} under {licence}"
+        for what, licence in (
+            ("images are", rules.image_licence),
+            ("annotation is", rules.annotation_licence),
+        )
+        if licence
+    ]
+    return f"{accepted}{'; ' if licences else ''}{_listed(licences)}."
+
+
 def _listed(words: Sequence[str]) -> str:
     """Join words as a sentence has them.
 
@@ -346,24 +553,21 @@ def _listed(words: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
 
 
-def form_of_terms(text: str, research: str) -> dict[str, str]:
-    """Return the fields that say which terms there are. research: the text of those for research and teaching."""
-    if text and text != research:
-        return {"terms": TermsChoice.OWN, "terms_text": text}
-    return {"terms": TermsChoice.RESEARCH if text else TermsChoice.NONE, "terms_text": ""}
-
-
-def research_terms(title: str, image_licence: str, annotation_licence: str) -> str:
-    """Return terms for research and teaching, which name the challenge and its licences."""
-    images = image_licence or "the licence that the organisers name"
-    annotation = annotation_licence or "the licence that the organisers name"
+def terms_of(rules: RulesChoice, title: str) -> str:
+    """Return the text of the terms; empty if there are none."""
+    if rules.terms is TermsChoice.OWN:
+        return rules.terms_text
+    if rules.terms is TermsChoice.NONE:
+        return ""
+    images = rules.image_licence or "the licence that the organisers name"
+    annotation = rules.annotation_licence or "the licence that the organisers name"
     return (
         f"By taking part in {title} you agree that:\n\n"
         "1. You use the images and the annotation for research and teaching only.\n"
         f"2. You respect their licences: images under {images}, annotation under {annotation}.\n"
         "3. You do not try to find out hidden annotation other than by submitting results within the quota.\n"
         "4. You take part with one account, and you name in each method the data that it was trained on.\n"
-        "5. Results that you make public may be shown and cited together with the name of your team."
+        "5. Results that you make public may be shown and cited together with the name of your team.\n"
     )
 
 
@@ -373,10 +577,8 @@ def _objects(found: FoundSet) -> str:
     return f"{found.objects - found.difficult:,}{difficult}"
 
 
-def page_of(
-    tagline: str, tasks: Sequence[str], protocol: str, licences: Mapping[str, str], sets: Sequence[FoundSet]
-) -> str:
-    """Propose the text of the challenge's page, in Markdown. licences: of "Images" and "Annotations"; sets: all of the data set.
+def page_of(what: What, choice: ScoringChoice, rules: RulesChoice, sets: Sequence[FoundSet]) -> str:
+    """Propose the text of the challenge's page, in Markdown. sets: all of the data set.
 
     Of hidden annotation it says no more than how many images there are.
     """
@@ -385,16 +587,21 @@ def page_of(
         for each in sets
     ]
     classes = sets[0].classes if sets else ()
-    named = [f"{what} are under {licence}." for what, licence in licences.items() if licence]
+    protocol = scoring.PROTOCOLS[choice.protocol].title
+    licences = [
+        f"{what_} are under {licence}."
+        for what_, licence in (("Images", rules.image_licence), ("Annotations", rules.annotation_licence))
+        if licence
+    ]
     return "\n".join(
         [
-            *([tagline, ""] if tagline else []),
+            *([what.tagline, ""] if what.tagline else []),
             "## Task",
             "",
-            f"{_listed([each.capitalize() for each in tasks])} of {plural(len(classes), 'class')}: "
+            f"{_listed([each.value.capitalize() for each in what.tasks])} of {plural(len(classes), 'class')}: "
             f"{', '.join(each.name for each in classes)}."
             if classes
-            else f"{_listed([each.capitalize() for each in tasks])}.",
+            else f"{_listed([each.value.capitalize() for each in what.tasks])}.",
             "",
             "## Data",
             "",
@@ -402,10 +609,120 @@ def page_of(
             "|---|---:|---:|",
             *rows,
             "",
-            *([" ".join(named), ""] if named else []),
+            *([" ".join(licences), ""] if licences else []),
             "## Scoring",
             "",
-            f"Results are scored by the protocol [{scoring.PROTOCOLS[protocol].title}](/docs/protocols/{protocol}).",
+            f"Results are scored by the protocol [{protocol}](/docs/protocols/{choice.protocol}).",
             "",
         ]
     )
+
+
+# what is left to do
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something to do before a challenge opens. is_required: it cannot open without."""
+
+    title: str
+    is_done: bool
+    address: str
+    link: str
+    text: str = ""
+    is_required: bool = True
+    is_link_kept: bool = False  # once it is done
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a draft, for its checklist. saved: steps with answers; contradictions: of these answers."""
+
+    code: str
+    saved: Collection[Step]
+    is_read: bool
+    contradictions: Sequence[str]
+    is_made: bool  # its phases are as the answers say
+    is_making: bool
+    has_text: bool
+    organisers: int
+    sends_mail: bool
+    mail_lacks: str = ""
+    # whether trial results were scored, by phase with hidden annotation
+    trials: Mapping[int, bool] = field(default_factory=dict)
+    tests_on: str | None = None  # an image set for a test run; None: there is none yet, or it is too late
+    is_tested: bool = False  # a result of one was scored with the present annotation
+    invited: int = 0  # addresses and domains that the answers name, until the challenge is open
+    not_invited: Sequence[str] = ()  # those of them without an invitation
+
+
+def checklist_of(facts: Facts) -> tuple[Item, ...]:
+    """Return everything to do, done or not."""
+    here, organise = f"/organise/new/{facts.code}", f"/organise/challenges/{facts.code}"
+    steps = (Step.CHECK, Step.SCORING, Step.RULES)
+    missing = next((each for each in steps if each not in facts.saved), None)
+    answered = missing is None and not facts.contradictions
+    making = "A worker is at it." if facts.is_making else ""
+    return (
+        Item("The annotation was read without problems", facts.is_read, f"{here}/data", "Images and annotations"),
+        Item(
+            "Classes, scoring and rules are decided", answered, f"{here}/{missing or Step.RULES}",
+            f"{TITLES[missing or Step.RULES]}", "; ".join(facts.contradictions),
+        ),
+        Item(
+            "The phases are made from the data set", facts.is_made, f"{here}/page", "Page and files",
+            making or ("" if facts.is_made else "Make the phases below; do so again after a change of the steps."),
+        ),
+        *_trials(facts),
+        *_test_run(facts),
+        *_invitations(facts),
+        Item("The page has a text", facts.has_text, f"{here}/page", "Page and files"),
+        Item(
+            "A second organiser", facts.organisers > 1, f"{organise}/organisers", "Invite",
+            "Somebody who can act while you are away.", is_required=False,
+        ),
+        Item(
+            "Mail works", facts.sends_mail, "/admin", "Settings of the server",
+            facts.mail_lacks, is_required=False,
+        ),
+    )  # fmt: skip
+
+
+def _invitations(facts: Facts) -> Iterator[Item]:
+    """Yield an item that leads to the invitations, if the challenge is for invited people."""
+    if facts.invited:
+        missing = facts.not_invited
+        yield Item(
+            "The people whom the rules name are invited", not missing, f"/organise/new/{facts.code}/{Step.RULES}", TITLES[Step.RULES],
+            f"{len(missing):,} of {facts.invited:,} are not, such as {missing[0]}. Save the rules again to invite them, or without them."
+            if missing else "",
+        )  # fmt: skip
+
+
+def _trials(facts: Facts) -> Iterator[Item]:
+    """Yield an item that leads to the scores of made-up results, for each phase with hidden annotation."""
+    for phase, is_scored in facts.trials.items():
+        yield Item(
+            "Trial results show what participants will see", is_scored,
+            f"/organise/phases/{phase}/trials", "Look at them" if is_scored else "Trial results",
+            "A worker scores made-up results after the phases are made.", is_required=False, is_link_kept=True,
+        )  # fmt: skip
+
+
+def _test_run(facts: Facts) -> Iterator[Item]:
+    """Yield an item that leads to a test run, or to what came of it."""
+    if facts.tests_on is not None:
+        submit, seen = (
+            f"/challenges/{facts.code}/{facts.tests_on}/submit",
+            f"/organise/challenges/{facts.code}/submissions",
+        )
+        yield Item(
+            "Test run done", facts.is_tested, seen if facts.is_tested else submit, "Look at it" if facts.is_tested else "Submit a test",
+            "Submit an archive as participants will. Dates and quotas do not count; everything of it is deleted before the challenge"
+            " opens.", is_required=False, is_link_kept=True,
+        )  # fmt: skip
+
+
+def can_open(items: Sequence[Item]) -> bool:
+    """Whether everything that is required is done."""
+    return all(each.is_done for each in items if each.is_required)

@@ -1,36 +1,34 @@
-"""Drafts of challenges: creating one, its steps, which change its phases and texts, opening and deleting it."""
+"""Drafts of challenges: creating one, saving its steps, making its phases, opening and deleting it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
-from pydantic import BaseModel
-from sqlalchemy import delete, func, select, update
+from pydantic import BaseModel, ValidationError
+from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from app.challenges import challenges, news, same_labels, terms, texts, visibility
+from app.challenges import challenges, same_labels, terms, texts, visibility
 from app.challenges.challenges import PhaseView
-from app.challenges.phase_rules import PhaseRules
-from app.challenges.rules import Rule, main_rules, rules_of
 from app.challenges.terms import NewTerms
 from app.challenges.texts import NewTexts, TextSheet
+from app.challenges.visibility import NewInvitations
 from app.core import audit
 from app.core.access import Action, Actor, require_challenge, rows_for
 from app.core.errors import (
     ChallengeNotReady,
     ConflictError,
-    FieldsError,
     ForbiddenError,
+    MalformedError,
     NotFoundError,
     raise_if_refused,
 )
-from app.intake import class_choices, draft_phases, intakes, keys, testing
-from app.intake.draft_phases import Task, Template, Tracks
+from app.intake import applying, class_choices, intakes, keys, testing
 from app.intake.intakes import IntakeView
-from app.intake.reports import FoundSet, Report
+from app.intake.reports import HIDDEN, PUBLIC, FoundSet, Report
 from app.intake.testing import DeletedTests
 from app.models import (
     Challenge,
@@ -52,24 +50,43 @@ from app.models import (
     Trial,
 )
 from app.notifications import mailing
-from app.organising import draft_rules, questions
+from app.organising import draft_rules
 from app.organising.creating import may_create_challenges
-from app.organising.disclosing import ONLY_OWNERS_SHOW
 from app.organising.draft_rules import (
+    Answers,
     Check,
     ClassRows,
+    Facts,
+    Item,
+    OthersRows,
+    OwnScores,
     RulesChoice,
     ScoringChoice,
     Step,
-    TermsChoice,
+    Task,
+    Template,
     What,
+    can_open,
+    checklist_of,
 )
 from app.platform import Platform
+from app.web.forms import all_errors
 
-ONLY_OWNERS: Final = "Only owners of the challenge publish annotation; ask one to open it"
+MODELS: Final[Mapping[Step, type[BaseModel]]] = {
+    Step.WHAT: What, Step.CHECK: Check, Step.SCORING: ScoringChoice, Step.RULES: RulesChoice
+}  # fmt: skip
+PROPOSED: Final = "proposed"  # the key of answers that were copied from another challenge, and not saved yet
+ONLY_OWNERS: Final = "Only owners of the challenge publish annotation; ask one to make the phases"
 COPIES: Final = "its public annotation is hidden by another challenge that was opened meanwhile; only an admin may open it"
-BUSY: Final = "a worker reads the data set of this challenge; wait until it is done"
-NO_PHASES: Final = "A worker makes the phases when it has read the data set; send it first, or wait"
+BUSY: Final = "A worker makes the phases of this challenge. Wait until it is done."
+
+
+class StepError(MalformedError):
+    """Fields of a step are wrong."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        super().__init__("; ".join(f"{name}: {message}" for name, message in problems.items()))
+        self.problems = problems
 
 
 class NewCopy(BaseModel):
@@ -87,55 +104,41 @@ class DraftLine:
 
     code: str
     title: str
+    step: Step  # the first that was not saved
     changed_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """Something to do before a challenge opens. is_required: it cannot open without."""
-
-    title: str
-    is_done: bool
-    address: str
-    link: str
-    text: str = ""
-    is_required: bool = True
-    is_link_kept: bool = False  # once it is done
-
-
-@dataclass(frozen=True, slots=True)
-class StatedPhase:
-    """A phase with its rules in words. main: those that decide how people take part."""
-
-    phase: PhaseView
-    main: tuple[Rule, ...]
-    rules: tuple[Rule, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class DraftView:
-    """A draft with its phases and its data set. terms: as they are now; invited: addresses and domains."""
+    """A draft with its answers and its data set."""
 
-    challenge: Challenge
-    draft: ChallengeDraft
-    phases: tuple[PhaseView, ...]
+    id: int
+    code: str
+    title: str
+    answers: Answers
     intake: IntakeView | None
-    chosen: tuple[FoundSet, ...]  # what participants submit to, once it is read
-    texts: TextSheet
-    terms: str
-    invited: tuple[str, ...]
     can_receive: bool  # whether workers have a key
-    items: tuple[Item, ...] = ()
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it is no draft any more; then its pages have replaced its steps."""
-        return self.challenge.visibility is not ChallengeVisibility.DRAFT
+    changed_at: datetime
+    is_made: bool
+    contradictions: tuple[str, ...]  # of the answers
+    items: tuple[Item, ...]
+    opens_at: datetime | None
+    refusal: str
+    is_open: bool = False
+    # answers of a challenge that was copied, by step
+    proposed: Mapping[str, Any] = field(default_factory=dict)
+    texts: TextSheet | None = None
 
     @property
     def sets(self) -> tuple[FoundSet, ...]:
         """The image sets of the data set, once it is read."""
         return self.intake.report.sets if self.intake and self.intake.report else ()
+
+    @property
+    def chosen(self) -> tuple[FoundSet, ...]:
+        """Those that participants submit to."""
+        keys_ = self.answers.check.sets if self.answers.check else draft_rules.proposed_sets(self.sets)
+        return tuple(each for each in self.sets if each.key in keys_)
 
     @property
     def is_read(self) -> bool:
@@ -148,62 +151,53 @@ class DraftView:
         return bool(self.intake and self.intake.is_with_worker)
 
     @property
-    def is_made(self) -> bool:
-        """Whether its phases are those of its data set."""
-        return bool(self.intake and self.intake.state is IntakeState.APPLIED)
-
-    @property
     def has_hidden(self) -> bool:
         """Whether participants submit to a set with hidden annotation."""
-        return any(each.is_held_out for each in self.phases)
+        return any(each.role == HIDDEN for each in self.chosen)
 
     @property
-    def main(self) -> tuple[PhaseView, ...]:
-        """The phases that have the dates and quotas of step 5: the hidden ones, or all if none is hidden."""
-        return tuple(each for each in self.phases if each.is_held_out) or self.phases
+    def publishes(self) -> bool:
+        """Whether making its phases publishes annotation, at once or when they are over."""
+        shows_details = bool(self.answers.scoring and self.answers.scoring.details_at_close)
+        return any(each.role == PUBLIC for each in self.chosen) or (self.has_hidden and shows_details)
 
     @property
-    def publishes(self) -> tuple[str, ...]:
-        """The phases whose annotation becomes known if it opens, at once or when they are over."""
-        return tuple(each.image_set for each in self.phases if not each.is_held_out or each.details_at_close)
+    def opens_to(self) -> ChallengeVisibility:
+        """Who sees it once it is open."""
+        return self.answers.rules.visibility if self.answers.rules else ChallengeVisibility.LISTED
 
     @property
     def is_ready(self) -> bool:
         """Whether it can be opened."""
-        return not self.missing
+        return can_open(self.items)
 
     @property
-    def missing(self) -> tuple[str, ...]:
-        """What is required and not done."""
-        return tuple(
-            f"not done yet: {each.title}" + (f" ({each.text})" if each.text else "")
-            for each in self.items
-            if each.is_required and not each.is_done
-        )
+    def can_be_made(self) -> bool:
+        """Whether all steps are saved, and the phases are not as they say yet."""
+        is_answered = {Step.CHECK, Step.SCORING, Step.RULES} <= self.done and not self.contradictions
+        return self.is_read and is_answered and not self.is_made and not self.is_busy and not self.is_open
 
     @property
     def done(self) -> frozenset[Step]:
         """The steps that are done."""
-        is_done = {Step.WHAT: True, Step.DATA: self.is_read, Step.PAGE: bool(self.texts.overview)}
-        return frozenset(each for each in Step if is_done.get(each, each in self.draft.steps))
+        answers = self.answers
+        known = {
+            Step.WHAT: answers.what is not None,
+            Step.DATA: self.is_read,
+            Step.CHECK: answers.check is not None,
+            Step.SCORING: answers.scoring is not None,
+            Step.RULES: answers.rules is not None,
+            Step.PAGE: bool(self.texts and self.texts.overview),
+        }
+        return frozenset(step for step, is_done in known.items() if is_done)
 
     @property
-    def found_by(self) -> str:
-        """Who will find the challenge, as a sentence."""
-        return f"{draft_rules.FOUND_BY[self.draft.opens_to]}."
-
-    @property
-    def stated(self) -> tuple[StatedPhase, ...]:
-        """What was chosen, as participants will read it."""
-        approves, most = self.challenge.approves_teams, self.challenge.most_members
-        return tuple(
-            StatedPhase(
-                phase,
-                main_rules(phase),
-                rules_of(phase, approves_teams=approves, most_members=most),
-            )
-            for phase in self.phases
-        )
+    def words(self) -> str:
+        """Everything that was chosen as a paragraph; empty until the rules are saved."""
+        answers = self.answers
+        if not (answers.what and answers.scoring and answers.rules):
+            return ""
+        return draft_rules.in_words(answers.what, answers.scoring, answers.rules, self.chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +217,7 @@ def start_page(platform: Platform, actor: Actor) -> Start:
         _require_creator(session, actor)
         theirs = rows_for(actor, Action.ORGANISE, challenge=Challenge.id)
         drafts = session.execute(
-            select(Challenge.code, Challenge.title, ChallengeDraft.changed_at)
+            select(Challenge, ChallengeDraft)
             .join(ChallengeDraft, ChallengeDraft.challenge_id == Challenge.id)
             .where(theirs, Challenge.visibility == ChallengeVisibility.DRAFT)
             .order_by(ChallengeDraft.changed_at.desc())
@@ -231,7 +225,7 @@ def start_page(platform: Platform, actor: Actor) -> Start:
         listed = session.execute(
             select(Challenge.code, Challenge.title).where(theirs).order_by(Challenge.title)
         )
-        return Start(tuple(DraftLine(*row) for row in drafts), dict(listed.all()))
+        return Start(tuple(_line(*row) for row in drafts), dict(listed.all()))
 
 
 def _require_creator(session: Session, actor: Actor) -> None:
@@ -239,6 +233,11 @@ def _require_creator(session: Session, actor: Actor) -> None:
         raise ForbiddenError(
             "You may not create challenges on this server; ask for it under Account, Creating challenges"
         )
+
+
+def _line(challenge: Challenge, draft: ChallengeDraft) -> DraftLine:
+    first = next((each for each in MODELS if each.value not in draft.settings), Step.PAGE)
+    return DraftLine(challenge.code, challenge.title, first, draft.changed_at)
 
 
 def may_create(platform: Platform, actor: Actor) -> bool:
@@ -274,84 +273,50 @@ def view_of(platform: Platform, session: Session, challenge: Challenge) -> Draft
     if row is None:
         return None
     intake = intakes.newest(session, challenge.id)
-    sets = intake.report.sets if intake and intake.report else ()
-    stated = terms.newest_terms(session, challenge.code, None)
-    view = DraftView(
-        challenge=challenge,
-        draft=row,
-        phases=tuple(challenges.phases_of(session, challenge.code)),
+    answers = answers_of(row.settings)
+    is_made = row.made_of is not None and row.made_of == _made_of(answers, intake) and _is_applied(intake)
+    sheet = texts.sheet_of(session, challenge)
+    # then its pages have replaced its steps, and its newest data set may be one that replaced annotation
+    is_open = challenge.visibility is not ChallengeVisibility.DRAFT
+    people = answers.rules.people if answers.rules and not is_open else ()
+    facts = Facts(
+        code=challenge.code,
+        saved={step for step in MODELS if is_open or step.value in row.settings},
+        is_read=is_open or bool(intake and intake.report and intake.report.is_valid),
+        contradictions=() if is_open else tuple(_contradictions(answers, intake, challenges.now(session))),
+        is_made=is_made or is_open,
+        invited=len(people),
+        not_invited=visibility.not_invited(session, challenge.id, people) if people else (),
+        is_making=bool(intake and intake.state is IntakeState.APPLYING),
+        has_text=bool(sheet.overview),
+        trials=_trials(session, challenge.id) if is_made or is_open else {},
+        tests_on=_first_phase(session, challenge.id) if is_made and not is_open else None,
+        is_tested=testing.is_tested(session, challenge.id),
+        organisers=_count_organisers(session, challenge.id),
+        sends_mail=platform.settings.smtp_host is not None and mailing.trouble(session) is None,
+        mail_lacks=(
+            "This server has no mail server, so nobody gets mail."
+            if platform.settings.smtp_host is None
+            else "No mail could be sent for a while; the admins of this server know why."
+        ),
+    )
+    return DraftView(
+        id=challenge.id,
+        code=challenge.code,
+        title=challenge.title,
+        answers=answers,
         intake=intake,
-        chosen=draft_phases.chosen_sets(sets, session.get_one(Intake, intake.id).sets if intake else None),
-        texts=texts.sheet_of(session, challenge),
-        terms=stated.text if stated else "",
-        invited=visibility.invited(session, challenge.id),
         can_receive=keys.exists_any(session),
+        changed_at=row.changed_at,
+        is_made=is_made,
+        contradictions=tuple(facts.contradictions),
+        items=checklist_of(facts),
+        opens_at=row.opens_at,
+        refusal=row.refusal,
+        is_open=is_open,
+        proposed=row.settings.get(PROPOSED, {}),
+        texts=sheet,
     )
-    return replace(view, items=tuple(_checklist(platform, session, view)))
-
-
-def _checklist(platform: Platform, session: Session, view: DraftView) -> Iterator[Item]:
-    """Yield everything to do, done or not; once a challenge is open, its pages have replaced its steps."""
-    code, is_open, is_made = view.challenge.code, view.is_open, view.is_made
-    here, organise = f"/organise/new/{code}", f"/organise/challenges/{code}"
-    undecided = [(each, "") for each in (Step.CHECK, Step.SCORING, Step.RULES) if each not in view.done]
-    problems = [*undecided, *_problems(session, view)]
-    at = problems[0][0] if problems else Step.CHECK
-    yield Item(
-        "The annotation was read without problems", is_open or view.is_read, f"{here}/data", draft_rules.TITLES[Step.DATA]
-    )  # fmt: skip
-    yield Item(
-        "Classes, scoring and rules are decided", is_open or not problems, f"{here}/{at}",
-        draft_rules.TITLES[at], "; ".join(text for _, text in problems if text),
-    )  # fmt: skip
-    yield Item(
-        "The phases are made from the data set", is_open or is_made, f"{here}/check", draft_rules.TITLES[Step.CHECK],
-        "A worker is at it." if view.is_busy else "A worker makes them when it has read the data set.",
-    )  # fmt: skip
-    if is_open or is_made:
-        for phase, is_scored in _trials(session, view.challenge.id).items():
-            yield Item(
-                "Trial results show what participants will see", is_scored,
-                f"/organise/phases/{phase}/trials", "Look at them" if is_scored else "Trial results",
-                "A worker scores made-up results after the phases are made.", is_required=False, is_link_kept=True,
-            )  # fmt: skip
-    if is_made and not is_open:
-        is_tested = testing.is_tested(session, view.challenge.id)
-        submit = f"/challenges/{code}/{view.main[0].image_set}/submit"
-        yield Item(
-            "Test run done", is_tested, f"{organise}/submissions" if is_tested else submit,
-            "Look at it" if is_tested else "Submit a test",
-            "Submit an archive as participants will. Dates and quotas do not count; everything of it is deleted before the challenge"
-            " opens.", is_required=False, is_link_kept=True,
-        )  # fmt: skip
-    yield Item(
-        "The page has a text", bool(view.texts.overview), f"{here}/page", draft_rules.TITLES[Step.PAGE]
-    )
-    yield Item(
-        "A second organiser", _count_organisers(session, view.challenge.id) > 1, f"{organise}/organisers", "Invite",
-        "Somebody who can act while you are away.", is_required=False,
-    )  # fmt: skip
-    has_server = platform.settings.smtp_host is not None
-    yield Item(
-        "Mail works", has_server and mailing.trouble(session) is None, "/admin", "Settings of the server",
-        "No mail could be sent for a while; the admins of this server know why."
-        if has_server
-        else "This server has no mail server, so nobody gets mail.", is_required=False,
-    )  # fmt: skip
-
-
-def _problems(session: Session, view: DraftView) -> Iterator[tuple[Step, str]]:
-    """Yield what keeps a draft from opening as it was chosen, with the step in which it was."""
-    draft, now = view.draft, challenges.now(session)
-    if view.chosen:
-        found = draft_rules.problems_of_check(draft, view.chosen, draft.without_picture)
-        yield from ((Step.CHECK, f"{name.replace('_', ' ')}: {message}") for name, message in found.items())
-    for each in view.phases:
-        if each.closes_at is not None and each.closes_at <= now:
-            yield Step.RULES, f"{each.image_set} closes in the past"
-    is_invited = visibility.count_invitations(session, view.challenge.id)
-    if draft.opens_to is ChallengeVisibility.INVITED and not is_invited:
-        yield Step.RULES, "nobody is invited"
 
 
 def _count_organisers(session: Session, challenge_id: int) -> int:
@@ -375,98 +340,211 @@ def _trials(session: Session, challenge_id: int) -> dict[int, bool]:
     return {phase: bool(is_scored) for phase, is_scored in session.execute(statement)}
 
 
-# creating
+def _first_phase(session: Session, challenge_id: int) -> str | None:
+    """The image set to try first: one with hidden annotation, if there is any."""
+    phases = select(Phase.image_set).where(Phase.challenge_id == challenge_id)
+    return session.scalar(phases.order_by(Phase.is_held_out.desc(), Phase.id).limit(1))
+
+
+def answers_of(settings: Mapping[str, Any]) -> Answers:
+    """Return stored answers. One that an earlier version stored and this one cannot read counts as not saved."""
+    found: dict[str, Any] = {}
+    for step, model in MODELS.items():
+        try:
+            found[step.value] = model.model_validate(settings[step.value]) if step.value in settings else None
+        except ValidationError:
+            found[step.value] = None
+    return Answers(**found)
+
+
+def _is_applied(intake: IntakeView | None) -> bool:
+    return intake is not None and intake.state is IntakeState.APPLIED
+
+
+def _made_of(answers: Answers, intake: IntakeView | None) -> dict[str, Any] | None:
+    """Return what phases would be made of now; None while something is missing."""
+    sets = intake.report.sets if intake and intake.report else ()
+    if not (intake and answers.what and answers.check and answers.scoring and answers.rules):
+        return None
+    found = draft_rules.applications_of(answers, sets)
+    return {"intake": str(intake.id), "phases": [each.model_dump(mode="json") for each in found]}
+
+
+def _contradictions(answers: Answers, intake: IntakeView | None, now: datetime) -> Sequence[str]:
+    """Say what in the saved answers does not fit together, or no longer fits the data set."""
+    sets = intake.report.sets if intake and intake.report else ()
+    chosen = [each for each in sets if answers.check and each.key in answers.check.sets]
+    problems: dict[str, str] = {}
+    if answers.what and answers.check and sets:
+        problems |= draft_rules.problems_of_check(answers.check, answers.what, sets)
+    if answers.scoring and chosen:
+        problems |= draft_rules.problems_of_scoring(answers.scoring, chosen[0].dataset)
+    if answers.rules:
+        problems |= draft_rules.problems_of_rules(answers.rules, answers.scoring, chosen, now)
+    return [f"{name.replace('_', ' ')}: {message}" for name, message in problems.items()]
+
+
+def now(platform: Platform) -> datetime:
+    """Return the time of the database's clock."""
+    with platform.reading() as session:
+        return challenges.now(session)
+
+
+# creating and saving
 
 
 def create(platform: Platform, actor: Actor, what: What) -> str:
-    """Create a draft and return its code. Raises ForbiddenError, and FieldsError if the code is taken."""
-    with _taking(what.code), platform.transaction() as session:
-        _require_creator(session, actor)
-        _add(session, actor, what)
+    """Create a draft and return its code. Raises ForbiddenError, and StepError with the problem of each field."""
+    with _creating(platform, actor, what.code, draft_rules.problems_of_what(what)) as session:
+        _add(session, actor, what, {Step.WHAT.value: what.model_dump(mode="json")})
     platform.cache.expire_versions()
     return what.code
 
 
+def copy(platform: Platform, actor: Actor, code: str, new: NewCopy) -> str:
+    """Create a draft that begins with the settings of a challenge, without its data, and return its code.
+
+    The answers of the copied challenge are proposed in each step. Raises what `create` raises, and NotFoundError.
+    """
+    with _creating(platform, actor, new.code, {}) as session:
+        source = require_challenge(session, actor, code)
+        proposed = settings_of(session, source)
+        usual = {"template": Template.VOC, "tasks": (Task.DETECTION,)}
+        sheet = texts.sheet_of(session, source)
+        what = What.model_validate(
+            {**usual, **proposed.get(Step.WHAT.value, {}), **new.model_dump(), "tagline": sheet.tagline}
+        )
+        challenge = _add(
+            session,
+            actor,
+            what,
+            {Step.WHAT.value: what.model_dump(mode="json"), PROPOSED: proposed},
+            copy_of=code,
+        )
+        _copy_texts(session, source, challenge, actor)
+    platform.cache.expire_versions()
+    return new.code
+
+
 @contextmanager
-def _taking(code: str) -> Iterator[None]:
-    """Say that a challenge has this code already."""
+def _creating(platform: Platform, actor: Actor, code: str, problems: Mapping[str, str]) -> Iterator[Session]:
+    """A transaction that creates a challenge with this code."""
+    found = dict(problems)
+    with _taking(platform, code) as session:
+        _require_creator(session, actor)
+        if challenges.challenge_of(session, code) is not None:
+            found["code"] = f"{code} is taken; choose another address"
+        if found:
+            raise StepError(found)
+        yield session
+
+
+@contextmanager
+def _taking(platform: Platform, code: str) -> Iterator[Session]:
+    """A transaction that gives a challenge this code, which somebody else may take at the same moment."""
     try:
-        yield
+        with platform.transaction() as session:
+            yield session
     except IntegrityError as error:
-        raise FieldsError({"code": f"{code} is taken; choose another address"}) from error
+        raise StepError({"code": f"{code} was taken a moment ago; choose another address"}) from error
 
 
-def _add(session: Session, actor: Actor, what: What, **details: str) -> ChallengeDraft:
+def _add(
+    session: Session, actor: Actor, what: What, settings: dict[str, Any], copy_of: str | None = None
+) -> Challenge:
     assert actor.user_id is not None
     challenge = Challenge(
         code=what.code, title=what.title, dataset=what.code, visibility=ChallengeVisibility.DRAFT
     )
     session.add(challenge)
     session.flush()
-    draft = ChallengeDraft(challenge_id=challenge.id, **what.columns)
     owner = ChallengeOrganiser(challenge_id=challenge.id, user_id=actor.user_id, role=ChallengeRole.OWNER)
-    session.add_all((draft, owner))
+    session.add_all((ChallengeDraft(challenge_id=challenge.id, settings=settings), owner))
     texts.set_tagline(session, challenge.id, what.tagline, actor.user_id)
     if keys.exists_any(session):
         session.add(Intake(challenge_id=challenge.id, user_id=actor.user_id))
     audit.record(
         session, actor.user_id, "challenge.create", f"challenge {challenge.id}",
-        challenge_id=challenge.id, after={"code": what.code}, details=details,
+        challenge_id=challenge.id, after={"code": what.code}, details={"copy_of": copy_of} if copy_of else {},
     )  # fmt: skip
-    return draft
+    return challenge
 
 
-def copy(platform: Platform, actor: Actor, code: str, new: NewCopy) -> str:
-    """Create a draft with the texts and settings of a challenge, but no data, people or results, and return its code.
+def _copy_texts(session: Session, source: Challenge, challenge: Challenge, actor: Actor) -> None:
+    """Copy what people read of a challenge, and its questions about methods, but no data, people or results.
 
-    Its phases get the rules of the copied ones when they are made. Its overview describes its own data, so another is proposed.
-    Raises what `create` raises, and NotFoundError.
+    Its overview describes its own data, with counts and pictures, so another is proposed for the copy.
     """
-    with _taking(new.code), platform.transaction() as session:
-        _require_creator(session, actor)
-        source = require_challenge(session, actor, code)
-        copied = session.get(ChallengeDraft, source.id)
-        if copied is None or not copied.tasks:
-            copied = _as_draft(session, source)
-        about = {name: getattr(copied, name) for name in ("template", "tasks", "tracks")}
-        tagline = texts.sheet_of(session, source).tagline
-        draft = _add(session, actor, What(**new.model_dump(), **about, tagline=tagline), copy_of=code)
-        draft.copy_of = source.id
-        is_open = source.visibility is not ChallengeVisibility.DRAFT
-        draft.opens_to = source.visibility if is_open else copied.opens_to
-        draft.image_licence, draft.annotation_licence = copied.image_licence, copied.annotation_licence
-        challenge = session.get_one(Challenge, draft.challenge_id)
-        for name in ("approves_teams", "most_members", "shortest_description"):
-            setattr(challenge, name, getattr(source, name))
-        texts.copy(session, source.id, challenge.id, actor.user_id, without={"overview"})
-        questions.copy(session, source.id, challenge.id)
-        stated = terms.current_terms(session, code, None)
-        if stated is not None:
-            is_ours = stated.text == research_terms(source.title, draft)
-            text = research_terms(challenge.title, draft) if is_ours else stated.text
-            terms.replace_terms(session, actor, challenge, NewTerms(text=text))
-    platform.cache.expire_versions()
-    return new.code
+    texts.copy(session, source.id, challenge.id, actor.user_id, without={"overview"})
+    challenge.approves_teams, challenge.most_members = source.approves_teams, source.most_members
+    challenge.shortest_description = source.shortest_description
+    for each in session.scalars(
+        select(Question).where(Question.challenge_id == source.id).order_by(Question.id)
+    ):
+        session.add(
+            Question(
+                challenge_id=challenge.id,
+                text=each.text,
+                kind=each.kind,
+                unit=each.unit,
+                choices=each.choices,
+                is_required=each.is_required,
+                is_column=each.is_column,
+                is_filter=each.is_filter,
+            )
+        )
 
 
-def _as_draft(session: Session, challenge: Challenge) -> ChallengeDraft:
-    """What the draft of a challenge would have been that was not created in steps."""
+def _others_rows(phase: PhaseView) -> OthersRows:
+    if phase.embargo:
+        return OthersRows.AT_CLOSE
+    return OthersRows.FROZEN if phase.frozen_days else OthersRows.LIVE
+
+
+def settings_of(session: Session, challenge: Challenge) -> dict[str, Any]:
+    """Return the settings of a challenge as the steps have them, without its data; dates are left out."""
+    row = session.get(ChallengeDraft, challenge.id)
+    settings: dict[str, Any] = {
+        step.value: row.settings[step.value] for step in MODELS if row and step.value in row.settings
+    }
+    settings.pop(Step.CHECK.value, None)  # which is about its data
     phases = challenges.phases_of(session, challenge.code)
-    offered = [each for phase in phases for each in challenges.offered_competitions(phase)]
-    tasks = sorted({draft_phases.kind_of(each.task).value for each in offered})
-    template = Template.COCO if challenge.dataset in ("COCO", "LVIS") else Template.VOC
-    return ChallengeDraft(
-        template=template, tasks=tasks or [Task.DETECTION.value], tracks=Tracks.ONE,
-        opens_to=ChallengeVisibility.LISTED, image_licence="", annotation_licence="",
-    )  # fmt: skip
+    held_out = next((each for each in phases if each.disclosure != "full"), phases[0] if phases else None)
+    if row is None and held_out is not None:
+        own = {"mean": OwnScores.MEAN, "ladder": OwnScores.MEAN, "at close": OwnScores.NOTHING}
+        settings[Step.SCORING.value] = ScoringChoice(
+            protocol=held_out.protocol,
+            own=own.get(held_out.disclosure.value, OwnScores.ALL),
+            others=_others_rows(held_out),
+            frozen_days=held_out.frozen_days or None,
+            ladder=held_out.disclosure.value == "ladder",
+            only_complete=held_out.only_complete,
+            details_at_close=held_out.details_at_close,
+        ).model_dump(mode="json")
+        template = Template.COCO if held_out.dataset in ("COCO", "LVIS") else Template.VOC
+        offered = challenges.offered_competitions(held_out)
+        tasks = tuple({draft_rules.kind_of(each.task): None for each in offered})
+        settings[Step.WHAT.value] = {"template": template.value, "tasks": [each.value for each in tasks]}
+    if rules := settings.get(Step.RULES.value):
+        settings[Step.RULES.value] = {**rules, "opens_at": None, "closes_at": None, "invited": ""}
+    return settings
 
 
-def research_terms(title: str, draft: ChallengeDraft) -> str:
-    """Return the terms for research and teaching of a challenge with this title."""
-    return draft_rules.research_terms(title, draft.image_licence, draft.annotation_licence)
-
-
-# the steps
+def exported(platform: Platform, actor: Actor, code: str) -> dict[str, Any]:
+    """Return the settings of a challenge, without its data. Raises NotFoundError, ForbiddenError."""
+    with platform.snapshot() as session:
+        challenge = require_challenge(session, actor, code)
+        sheet = texts.sheet_of(session, challenge)
+        current = terms.current_terms(session, code, None)
+        return {
+            "challenge": challenge.code,
+            "title": challenge.title,
+            "steps": settings_of(session, challenge),
+            "texts": {name: getattr(sheet, name) for name in texts.FIELDS},
+            "terms": current.text if current else "",
+            "approves_teams": challenge.approves_teams,
+            "most_members": challenge.most_members,
+        }
 
 
 def _locked(session: Session, actor: Actor, code: str) -> tuple[Challenge, ChallengeDraft]:
@@ -480,125 +558,70 @@ def _locked(session: Session, actor: Actor, code: str) -> tuple[Challenge, Chall
     return challenge, row
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """A locked draft that somebody changes."""
-
-    session: Session
-    actor: Actor
-    challenge: Challenge
-    row: ChallengeDraft
-
-    def intake(self) -> Intake | None:
-        """The newest data set, locked."""
-        newest = intakes.newest(self.session, self.challenge.id)
-        return self.session.get_one(Intake, newest.id, with_for_update=True) if newest else None
-
-    def read_intake(self) -> tuple[Intake, Report]:
-        """The newest data set, locked, and what was found in it. Raises ConflictError before it is read."""
-        intake = self.intake()
-        report = intakes.report_of(intake) if intake else None
-        if intake is None or report is None or intake.state in intakes.WITH_WORKER:
-            raise ConflictError("The annotation has to be read first")
-        return intake, report
-
-    def phases(self) -> Sequence[Phase]:
-        """The phases, locked. Raises FieldsError before there are any."""
-        statement = select(Phase).where(Phase.challenge_id == self.challenge.id).order_by(Phase.id)
-        if found := self.session.scalars(statement.with_for_update()).all():
-            return found
-        raise FieldsError({"": NO_PHASES})
-
-    def change(self, phases: Sequence[Phase], rules: Sequence[PhaseRules]) -> None:
-        """Give phases these rules."""
-        for phase, after in zip(phases, rules, strict=True):
-            if changes := news.change_rules(self.session, phase, after):
-                audit.record(
-                    self.session, self.actor.user_id, "phase.change", f"phase {phase.id}",
-                    challenge_id=self.challenge.id,
-                    before={each.name: each.before for each in changes},
-                    after={each.name: each.after for each in changes},
-                )  # fmt: skip
-
-
-@contextmanager
-def _changing(platform: Platform, actor: Actor, code: str, step: Step) -> Iterator[_Draft]:
-    """A transaction that saves a step of a draft. Raises NotFoundError, ForbiddenError, ConflictError."""
-    with platform.transaction() as session:
-        challenge, row = _locked(session, actor, code)
-        yield _Draft(session, actor, challenge, row)
-        row.steps = sorted({*row.steps, step.value})
-        row.settings = {each: answer for each, answer in row.settings.items() if each != step}
-        row.changed_at, row.refusal = func.clock_timestamp(), ""
-    platform.notifier.wake_workers()
-    platform.cache.expire_versions()
+def _save(row: ChallengeDraft, step: Step, answer: BaseModel) -> None:
+    row.settings = {**row.settings, step.value: answer.model_dump(mode="json")}
+    row.changed_at, row.refusal = func.clock_timestamp(), ""
 
 
 def save_what(platform: Platform, actor: Actor, code: str, what: What) -> str:
-    """Save the first step and return the code, which may have changed; a worker reads the data set again if that matters to it.
-
-    Raises FieldsError if the code is taken, and for other tasks while a worker reads the data set.
-    """
-    with _taking(what.code), _changing(platform, actor, code, Step.WHAT) as draft:
-        challenge, row = draft.challenge, draft.row
-        is_other = (row.tasks, row.tracks) != (what.columns["tasks"], what.columns["tracks"])
-        if challenge.dataset == challenge.code != what.code:  # unless a development kit has named it
-            challenge.dataset, is_other = what.code, True
-        intake = draft.intake()
-        if is_other and intake is not None and intake.state in intakes.WITH_WORKER:
-            raise FieldsError({"tasks": BUSY})
-        if is_other and intake is not None and intake.report is not None:
-            intakes.queue_reading(draft.session, intake)
-        stated = terms.current_terms(draft.session, code, None)
-        is_ours = stated is not None and stated.text == research_terms(challenge.title, row)
+    """Save the first step and return the code, which may have changed. Raises what `create` raises."""
+    with _taking(platform, what.code) as session:
+        problems = dict(draft_rules.problems_of_what(what))
+        challenge, row = _locked(session, actor, code)
+        if what.code != code and challenges.challenge_of(session, what.code) is not None:
+            problems["code"] = f"{what.code} is taken; choose another address"
+        if problems:
+            raise StepError(problems)
+        if challenge.dataset == challenge.code and not challenges.has_phases(session, challenge.id):
+            challenge.dataset = what.code
+        rules, former = answers_of(row.settings).rules, challenge.title
         challenge.code, challenge.title = what.code, what.title
-        for name, value in what.columns.items():
-            setattr(row, name, value)
-        draft.session.flush()
-        if is_ours:  # not written anew since
-            text = research_terms(what.title, row)
-            terms.replace_terms(draft.session, actor, challenge, NewTerms(text=text))
-        texts.set_tagline(draft.session, challenge.id, what.tagline, actor.user_id)
+        _save(row, Step.WHAT, what)
+        stated = terms.newest_terms(session, what.code, None)
+        if rules and stated and stated.text == _terms_of(rules, former).text:  # not written anew since
+            terms.replace_terms(session, actor, challenge, _terms_of(rules, what.title))
+        texts.set_tagline(session, challenge.id, what.tagline, actor.user_id)
+    platform.cache.expire_versions()
     return what.code
 
 
-def read(platform: Platform, actor: Actor, code: str) -> None:
-    """Have a worker read the data set of a draft and make its phases. Raises NotFoundError, ForbiddenError, ConflictError."""
-    view = draft_of(platform, actor, code)
-    if view.intake is None:
-        raise FieldsError({"": "send annotation first"})
-    intakes.read(platform, actor, view.intake.id)
-
-
-def start_data_set(platform: Platform, actor: Actor, code: str) -> None:
-    """Start the data set of a draft that has none. Raises NotFoundError, ForbiddenError, ConflictError, NoWorkerError."""
-    with platform.transaction() as session:
-        challenge, _ = _locked(session, actor, code)
-        if intakes.newest(session, challenge.id) is None:
-            intakes.add(session, actor, challenge.id)
-
-
 def save_check(platform: Platform, actor: Actor, code: str, check: Check) -> None:
-    """Save which image sets participants submit to; if they are others, a worker reads the data set again and makes their phases.
-
-    Raises FieldsError, and ConflictError before they are known.
-    """
-    with _changing(platform, actor, code, Step.CHECK) as draft:
-        intake, report = draft.read_intake()
-        _require_valid(report)
-        chosen = draft_phases.chosen_sets(report.sets, check.sets)
-        if problems := draft_rules.problems_of_check(draft.row, chosen, check.without_picture or 0):
-            raise FieldsError(problems)
-        before = draft_phases.chosen_sets(report.sets, intake.sets)
-        if chosen != before or intake.state is not IntakeState.APPLIED:
-            intakes.queue_reading(draft.session, intake)
-        intake.sets = [each.key for each in chosen]
-        draft.row.without_picture = check.without_picture or 0
+    """Save which image sets participants submit to. Raises as `create` does, and ConflictError before they are known."""
+    with platform.transaction() as session:
+        challenge, row = _locked(session, actor, code)
+        intake = intakes.newest(session, challenge.id)
+        if intake is None or intake.report is None or not intake.report.is_valid:
+            raise ConflictError("The annotation has to be read without problems first")
+        what = answers_of(row.settings).what
+        assert what is not None
+        if problems := draft_rules.problems_of_check(check, what, intake.report.sets):
+            raise StepError(problems)
+        _save(row, Step.CHECK, check)
 
 
-def _require_valid(report: Report) -> None:
-    if not report.is_valid:
-        raise ConflictError("The annotation has to be read without problems first")
+@dataclass(frozen=True, slots=True)
+class _Rereading:
+    """The locked data set of a draft that a worker reads again."""
+
+    session: Session
+    row: ChallengeDraft
+    intake: Intake
+    report: Report
+
+
+@contextmanager
+def _rereading(platform: Platform, actor: Actor, code: str) -> Iterator[_Rereading]:
+    """A transaction that has a worker read the data set of a draft again; its phases are made again after that."""
+    with platform.transaction() as session:
+        challenge, row = _locked(session, actor, code)
+        newest = intakes.newest(session, challenge.id)
+        intake = session.get_one(Intake, newest.id, with_for_update=True) if newest else None
+        report = intakes.report_of(intake) if intake else None
+        if intake is None or report is None or intake.state in intakes.WITH_WORKER:
+            raise ConflictError("The annotation has to be read first")
+        yield _Rereading(session, row, intake, report)
+        row.changed_at, row.refusal = func.clock_timestamp(), ""
+    platform.notifier.wake_workers()
 
 
 def save_names(platform: Platform, actor: Actor, code: str, *, is_neutral: bool) -> None:
@@ -606,103 +629,162 @@ def save_names(platform: Platform, actor: Actor, code: str, *, is_neutral: bool)
 
     Raises NotFoundError, ForbiddenError, and ConflictError while there is no report.
     """
-    with _changing(platform, actor, code, Step.DATA) as draft:
-        intake, _ = draft.read_intake()
-        intakes.choose_names(draft.session, actor, intake, is_neutral=is_neutral)
+    with _rereading(platform, actor, code) as found:
+        intakes.choose_names(found.session, actor, found.intake, is_neutral=is_neutral)
 
 
 def save_classes(platform: Platform, actor: Actor, code: str, rows: ClassRows) -> None:
     """Save which classes count, their names and order, and have a worker read the data set again with them.
 
-    Raises FieldsError, and ConflictError while there is no report.
+    Raises as `create` does, and ConflictError while there is no report.
     """
-    with _changing(platform, actor, code, Step.DATA) as draft:
-        intake, report = draft.read_intake()
-        _require_valid(report)
+    with _rereading(platform, actor, code) as found:
+        report = found.report
+        if not report.is_valid:
+            raise ConflictError("The annotation has to be read without problems first")
         if not rows.fit(report.classes):
             raise ConflictError("The data set was read again meanwhile; look at its classes once more")
-        if problems := class_choices.problems_of_choices(rows.choices, report, draft.row.tasks):
-            raise FieldsError(problems)
+        what = answers_of(found.row.settings).what
+        tasks = [each.value for each in what.tasks] if what else []
+        if problems := class_choices.problems_of_choices(rows.choices, report, tasks):
+            raise StepError(problems)
         chosen = class_choices.in_order(rows.choices, rows.positions)
         if chosen != report.classes:
-            intakes.choose_classes(draft.session, actor, intake, chosen)
+            intakes.choose_classes(found.session, actor, found.intake, chosen)
 
 
 def save_scoring(platform: Platform, actor: Actor, code: str, choice: ScoringChoice) -> None:
-    """Save how results are scored and what is shown; another protocol deletes the test runs. Raises FieldsError, ForbiddenError."""
-    tests = DeletedTests()
-    with _changing(platform, actor, code, Step.SCORING) as draft:
-        phases, now = draft.phases(), challenges.now(draft.session)
-        before = [PhaseRules.of(each) for each in phases]
-        after = [choice.applied_to(each, now) for each in before]
-        if problems := draft_rules.problems_of_scoring(choice, draft.challenge.dataset, after, now):
-            raise FieldsError(problems)
-        were_shown = all(each.details_at_close for each in before if each.is_held_out)
-        if choice.details_at_close and not were_shown and not actor.owns_challenge(draft.challenge.id):
-            raise ForbiddenError(ONLY_OWNERS_SHOW)
-        if phases[0].protocol != choice.protocol:
-            tests = testing.delete_all(draft.session, actor.user_id, draft.challenge)
-            draft_phases.change_protocol(draft.session, phases, choice.protocol)
-        draft.change(phases, after)
-    testing.remove_contents(platform, tests)
+    """Save how results are scored and what is shown. Raises as `create` does."""
+    with platform.transaction() as session:
+        challenge, row = _locked(session, actor, code)
+        if problems := draft_rules.problems_of_scoring(choice, _dataset(session, challenge)):
+            raise StepError(problems)
+        _save(row, Step.SCORING, choice)
+
+
+def _dataset(session: Session, challenge: Challenge) -> str:
+    """The name of a draft's data set, as it was read."""
+    intake = intakes.newest(session, challenge.id)
+    sets = intake.report.sets if intake and intake.report else ()
+    return sets[0].dataset if sets else challenge.dataset
 
 
 def save_rules(platform: Platform, actor: Actor, code: str, rules: RulesChoice) -> None:
-    """Save dates, quotas, people and terms; whom they do not name is no longer invited. Raises FieldsError."""
-    with _changing(platform, actor, code, Step.RULES) as draft:
-        challenge, row, session = draft.challenge, draft.row, draft.session
-        phases, now = draft.phases(), challenges.now(session)
-        main = [each for each in phases if each.is_held_out] or phases
-        after = [rules.applied_to(PhaseRules.of(each), now, is_main=each in main) for each in phases]
-        if problems := draft_rules.problems_of_rules(rules, after, now):
-            raise FieldsError(problems)
+    """Save dates, quotas, people and terms; invitations and terms are in force once the challenge opens.
+
+    Whom earlier rules invited and these do not is no longer invited. Raises as `create` does.
+    """
+    with platform.transaction() as session:
+        challenge, row = _locked(session, actor, code)
+        answers = answers_of(row.settings)
+        intake = intakes.newest(session, challenge.id)
+        sets = intake.report.sets if intake and intake.report else ()
+        chosen = [each for each in sets if answers.check and each.key in answers.check.sets]
+        problems = dict(
+            draft_rules.problems_of_rules(rules, answers.scoring, chosen, challenges.now(session))
+        )
+        if rules.people and (problem := _problem_of_people(rules.people)):
+            problems["invited"] = problem
+        if problems:
+            raise StepError(problems)
+        before = answers.rules.people if answers.rules else ()
         try:
-            invited = visibility.invited(session, challenge.id)
-            visibility.change_invitations(session, actor, challenge, rules.people, invited)
+            visibility.change_invitations(session, actor, challenge, rules.people, before)
         except ConflictError as error:
-            raise FieldsError({"invited": str(error)}) from error
-        draft.change(phases, after)
+            raise StepError({"invited": str(error)}) from error
+        _save(row, Step.RULES, rules)
         challenge.approves_teams, challenge.most_members = rules.approves_teams, rules.most_members
-        row.opens_to = rules.visibility
-        row.image_licence, row.annotation_licence = rules.image_licence, rules.annotation_licence
-        text = {
-            TermsChoice.NONE: "",
-            TermsChoice.RESEARCH: research_terms(challenge.title, row),
-            TermsChoice.OWN: rules.terms_text,
-        }[rules.terms]
-        terms.replace_terms(session, actor, challenge, NewTerms(text=text))
+        terms.replace_terms(session, actor, challenge, _terms_of(rules, challenge.title))
+
+
+def _terms_of(rules: RulesChoice, title: str) -> NewTerms:
+    """The terms that step 5 chose, which name the challenge."""
+    return NewTerms(text=draft_rules.terms_of(rules, title))
+
+
+def _problem_of_people(people: Sequence[str]) -> str:
+    """Say what is wrong with the people to invite; empty if nothing is."""
+    try:
+        NewInvitations(people=tuple(people))
+    except ValidationError as error:
+        return all_errors(error)
+    return ""
 
 
 def save_page(platform: Platform, actor: Actor, code: str, new: NewTexts) -> None:
     """Save the texts of the challenge's page. Raises NotFoundError, ForbiddenError, ConflictError."""
-    with _changing(platform, actor, code, Step.PAGE) as draft:
-        texts.replace_texts(draft.session, actor, draft.challenge, new)
+    with platform.transaction() as session:
+        challenge, _ = _locked(session, actor, code)
+        texts.replace_texts(session, actor, challenge, new)
+    platform.cache.expire_versions()
 
 
 def proposed_page(view: DraftView) -> str:
-    """Return a text for the page from the other steps; empty until there are phases."""
-    if not view.phases:
+    """Return a text for the page from the other steps; empty until they are saved."""
+    answers = view.answers
+    if not (answers.what and answers.scoring and answers.rules):
         return ""
-    draft = view.draft
-    licences = {"Images": draft.image_licence, "Annotations": draft.annotation_licence}
-    return draft_rules.page_of(view.texts.tagline, draft.tasks, view.phases[0].protocol, licences, view.sets)
+    return draft_rules.page_of(answers.what, answers.scoring, answers.rules, view.sets)
+
+
+# the data set
+
+
+def start_data_set(platform: Platform, actor: Actor, code: str) -> None:
+    """Start the data set of a draft, or another one in place of one whose phases were made; once, however often this is asked.
+
+    Raises NotFoundError, ForbiddenError, ConflictError, NoWorkerError.
+    """
+    with platform.transaction() as session:
+        challenge, _ = _locked(session, actor, code)
+        intake = intakes.newest(session, challenge.id)
+        if intake is None or intake.state is IntakeState.APPLIED:
+            intakes.add(session, actor, challenge.id)
+
+
+def make_phases(platform: Platform, actor: Actor, code: str) -> None:
+    """Have a worker make the phases as the answers say, in place of those that were made before and of their test runs.
+
+    Raises NotFoundError, ForbiddenError, and ConflictError while something is missing.
+    """
+    with platform.transaction() as session:
+        challenge, row = _locked(session, actor, code)
+        view = view_of(platform, session, challenge)
+        assert view is not None
+        made_of = _made_of(view.answers, view.intake)
+        contradictions = _contradictions(view.answers, view.intake, challenges.now(session))
+        if view.intake is None or made_of is None or not view.is_read or contradictions:
+            missing = "; ".join(contradictions) or "save all steps and have the annotation read first"
+            raise ConflictError(f"The phases cannot be made yet: {missing}")
+        if view.publishes and not actor.owns_challenge(challenge.id):
+            raise ForbiddenError(ONLY_OWNERS)
+        intake = session.get_one(Intake, view.intake.id, with_for_update=True)
+        if intake.state in intakes.WITH_WORKER:
+            raise ConflictError(BUSY)
+        if intake.state not in (IntakeState.READ, IntakeState.APPLIED):
+            raise ConflictError(
+                f"The phases cannot be made yet: {intake.message} Have the data set read again"
+            )
+        testing.require_no_files(session, challenge.id)
+        row.refusal = ""
+        applications = draft_rules.applications_of(view.answers, view.sets)
+        applying.queue_applications(session, actor, intake, applications, made_of=made_of)
+    platform.notifier.wake_workers()
 
 
 # opening and deleting
 
 
 def open_now(platform: Platform, actor: Actor, code: str) -> None:
-    """Open a draft for the people whom its rules name; its test runs are deleted. An owner confirms what becomes public.
+    """Open a draft for the people whom its rules name; its test runs are deleted.
 
     Raises NotFoundError, ForbiddenError, ConflictError, RateLimitedError after many refusals because another challenge hides what
     would be public, and RefusedError with everything that is missing.
     """
     _note_copies(platform, actor, code)
     with platform.transaction() as session:
-        challenge, draft = _locked(session, actor, code)
-        missing = _missing(platform, session, actor, challenge)
-        raise_if_refused([ChallengeNotReady(each) for each in missing])
-        tests = _open(session, actor, challenge, draft)
+        challenge, row = _locked(session, actor, code)
+        tests = _open(platform, session, actor, challenge, row)
     testing.remove_contents(platform, tests)
     platform.cache.expire_versions()
 
@@ -716,40 +798,49 @@ def _note_copies(platform: Platform, actor: Actor, code: str) -> None:
         same_labels.note_opening(session, actor.user_id, challenge.id)
 
 
-def _missing(platform: Platform, session: Session, actor: Actor, challenge: Challenge) -> list[str]:
-    """Return why a locked draft cannot open; an actor without an account is the server. Raises ForbiddenError."""
+def _open(
+    platform: Platform, session: Session, actor: Actor, challenge: Challenge, row: ChallengeDraft
+) -> DeletedTests:
     view = view_of(platform, session, challenge)
     assert view is not None
-    if actor.user_id is not None and view.publishes and not actor.owns_challenge(challenge.id):
-        raise ForbiddenError(ONLY_OWNERS)
-    is_copy = not actor.is_admin and same_labels.hiding_elsewhere(session, challenge.id)
-    return [*view.missing, *([COPIES] if is_copy else [])]
-
-
-def _open(session: Session, actor: Actor, challenge: Challenge, draft: ChallengeDraft) -> DeletedTests:
     now = challenges.now(session)
+    reasons = [
+        ChallengeNotReady(_missing(each)) for each in view.items if each.is_required and not each.is_done
+    ]
+    if not actor.is_admin and same_labels.hiding_elsewhere(session, challenge.id):
+        reasons.append(ChallengeNotReady(COPIES))
+    rules = view.answers.rules
+    raise_if_refused(reasons)
     tests = testing.delete_all(session, actor.user_id, challenge)
-    visibility.open_challenge(session, actor, challenge, now, draft.opens_to)
-    draft.opens_at, draft.refusal = None, ""
-    session.execute(
-        update(Phase).where(Phase.challenge_id == challenge.id, Phase.opens_at < now).values(opens_at=now)
-    )
+    visibility.open_challenge(session, actor, challenge, now, view.opens_to)
+    row.opens_at, row.refusal = None, ""
+    if rules is not None and rules.opens_at is None:
+        for phase in session.scalars(select(Phase).where(Phase.challenge_id == challenge.id)):
+            phase.opens_at = now
     return tests
 
 
+def _missing(item: Item) -> str:
+    return f"not done yet: {item.title}" + (f" ({item.text})" if item.text else "")
+
+
 def open_on(platform: Platform, actor: Actor, code: str, at: datetime | None) -> None:
-    """Have a draft open by itself at a time, or no longer. Raises what `open_now` raises, and FieldsError for a past time."""
+    """Have a draft open by itself at a time, or no longer. Raises what `open_now` raises, and StepError for a past time."""
     if at is not None:
         _note_copies(platform, actor, code)
     with platform.transaction() as session:
-        challenge, draft = _locked(session, actor, code)
+        challenge, row = _locked(session, actor, code)
+        view = view_of(platform, session, challenge)
+        assert view is not None
         if at is not None:
-            missing = _missing(platform, session, actor, challenge)
+            reasons = [_missing(each) for each in view.items if each.is_required and not each.is_done]
+            if not actor.is_admin and same_labels.hiding_elsewhere(session, challenge.id):
+                reasons.append(COPIES)
             if at <= challenges.now(session):
-                missing = ["must be in the future; or open the challenge now"]
-            if missing:
-                raise FieldsError({"opens_at": "; ".join(missing)})
-        draft.opens_at, draft.refusal = at, ""
+                raise StepError({"opens_at": "must be in the future; or open the challenge now"})
+            if reasons:
+                raise StepError({"opens_at": "; ".join(reasons)})
+        row.opens_at, row.refusal = at, ""
         audit.record(
             session, actor.user_id, "challenge.schedule", f"challenge {challenge.id}",
             challenge_id=challenge.id, after={"opens_at": at.isoformat() if at else None},
@@ -758,23 +849,27 @@ def open_on(platform: Platform, actor: Actor, code: str, at: datetime | None) ->
 
 def open_due(platform: Platform) -> None:
     """Open the drafts whose time has come; one that is not ready any more stays a draft and says why."""
-    is_due = (
+    due = select(Challenge.code).join(ChallengeDraft).where(
         ChallengeDraft.opens_at <= func.clock_timestamp(), Challenge.visibility == ChallengeVisibility.DRAFT
     )  # fmt: skip
     with platform.transaction() as session:
-        due = session.scalars(select(Challenge.code).join(ChallengeDraft).where(*is_due)).all()
-    for code in due:
-        tests = DeletedTests()
+        codes = session.scalars(due).all()
+    for code in codes:
         with platform.transaction() as session:
             challenge = challenges.challenge_of(session, code, lock=True)
-            draft = session.get(ChallengeDraft, challenge.id) if challenge else None
-            is_draft = challenge is not None and challenge.visibility is ChallengeVisibility.DRAFT
-            if challenge is None or draft is None or draft.opens_at is None or not is_draft:
+            row = session.get(ChallengeDraft, challenge.id) if challenge else None
+            if challenge is None or row is None or row.opens_at is None:
                 continue
-            if missing := _missing(platform, session, Actor(), challenge):
-                draft.opens_at, draft.refusal = None, "; ".join(missing)
+            view = view_of(platform, session, challenge)
+            assert view is not None
+            tests = DeletedTests()
+            copies = [COPIES] if same_labels.hiding_elsewhere(session, challenge.id) else []
+            if view.is_ready and not view.is_open and not copies:
+                tests = _open(platform, session, Actor(), challenge, row)
             else:
-                tests = _open(session, Actor(), challenge, draft)
+                row.opens_at = None
+                missing = [_missing(each) for each in view.items if each.is_required and not each.is_done]
+                row.refusal = "; ".join(missing + copies)
         testing.remove_contents(platform, tests)
 
 
@@ -790,7 +885,7 @@ def delete_draft(platform: Platform, actor: Actor, code: str) -> None:
         session.refresh(challenge, with_for_update=True)  # nobody adds a row that refers to it
         tests = testing.delete_all(session, actor.user_id, challenge)
         unused = intakes.delete_all(session, challenge.id)
-        pictures = testing.delete_truths(session, challenge.id)
+        testing.delete_phases(session, challenge.id)
         here = challenge.id
         for table in (TeamMessage, Thread, Question, DataFile, Team, OneTimeLink):
             session.execute(delete(table).where(table.challenge_id == here))
@@ -801,7 +896,5 @@ def delete_draft(platform: Platform, actor: Actor, code: str) -> None:
         session.flush()
         session.execute(delete(Challenge).where(Challenge.id == here))
     testing.remove_contents(platform, tests)
-    for each in pictures:
-        each.remove(platform)
     intakes.delete_objects(platform, unused)
     platform.cache.expire_versions()

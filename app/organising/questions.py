@@ -97,14 +97,6 @@ def add_question(platform: Platform, actor: Actor, code: str, new: NewQuestion) 
     return view
 
 
-def copy(session: Session, source: int, target: int) -> None:
-    """Ask in one challenge what is asked in another."""
-    asked = select(Question).where(Question.challenge_id == source).order_by(Question.id)
-    names = ("text", "kind", "unit", "choices", "is_required", "is_column", "is_filter")
-    for each in session.scalars(asked).all():
-        session.add(Question(challenge_id=target, **{name: getattr(each, name) for name in names}))
-
-
 def change_question(
     platform: Platform, actor: Actor, code: str, question_id: int, new: NewQuestion
 ) -> QuestionView:

@@ -64,12 +64,10 @@ class Site:
         address = f"/api/v1/organise/data-sets/{intake['id']}"
         assert http.put(f"{address}/files/hidden/test.zip", content=zipped(kit("test"))).status_code == 201
         http.post(f"{here}/data")
-        assert eventually(lambda: http.get(address).json()["state"] == "applied", READING)
+        assert eventually(lambda: http.get(address).json()["state"] == "read", READING)
         checked = http.post(f"{here}/check", data={"sets": "hidden-0", "without_picture": "3"})
         assert checked.status_code == 303, checked.text
-        scored = http.post(
-            f"{here}/scoring", data={"protocol": "voc2012", "disclosure": "classes", "others": "live"}
-        )
+        scored = http.post(f"{here}/scoring", data={"protocol": "voc2012", "own": "all", "others": "live"})
         assert scored.status_code == 303, scored.text
         rules = {
             "per_week": "2",

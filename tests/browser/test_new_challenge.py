@@ -179,9 +179,7 @@ def create(page: Page, brought: Brought, look: Callable[[str], object] = lambda 
     page.get_by_role("button", name="Save and go on to the page").click()
 
     expect(page.get_by_label("Text")).to_have_value(re.compile(r"## Task[\s\S]*" + brought.classes[0]))
-    expect(
-        page.get_by_text("may have at most 2 results in 7 days and 30 results in total scored").first
-    ).to_be_visible()
+    expect(page.get_by_text("A team, and each person in it, may have 2 results in 7 days")).to_be_visible()
     look("6-page")
     page.get_by_role("button", name="Save and see what is left").click()
     expect(page.get_by_role("link", name="Open now…")).to_be_visible(timeout=READING)

@@ -9,7 +9,7 @@ from sqlalchemy import func, select, update
 from app.challenges.texts import NewTexts
 from app.challenges.visibility import MOST_INVITATIONS
 from app.core.access import Actor
-from app.intake import intakes, reading
+from app.intake import reading
 from app.jobs.queue import Claim
 from app.models import (
     AuditRecord,
@@ -35,6 +35,7 @@ from app.platform import Platform
 from tests.kills import assert_all_or_nothing
 from tests.pages.data_sets import jpeg, kit, zipped
 from tests.pages.test_drafts import NEW, PAGE, RULES, SCORING, Place, place, words
+from tests.working import do_all
 
 __all__ = ["place"]
 INVITED = {**RULES, "visibility": "invited"}
@@ -50,7 +51,7 @@ def actor(platform: Platform, code: str) -> Actor:
 
 
 def rules(place: Place, *people: str, **changes: Any) -> RulesChoice:
-    form = {**INVITED, "invited": "\n".join(people), **changes}
+    form = {**INVITED, "invited": "\n".join(people), "saved_at": drafts.now(place.platform), **changes}
     return RulesChoice.model_validate(form)
 
 
@@ -66,24 +67,17 @@ def state(place: Place, code: str) -> Any:
         ).all()
         page = session.get(ChallengePage, here)
         acts = session.scalars(select(AuditRecord.action).where(AuditRecord.challenge_id == here)).all()
-        quotas = [each.quotas for each in place.phases(code).values()]
+        invited = (draft.settings.get("rules") or {}).get("invited")
         return (
-            (draft.steps, draft.opens_to, quotas), sorted(map(str, people)), (challenge.approves_teams, challenge.most_members),
+            invited, sorted(map(str, people)), (challenge.approves_teams, challenge.most_members),
             session.scalars(select(Terms.text).where(Terms.challenge_id == here)).all(),
             (page.overview, page.version) if page else None, sorted(acts),
         )  # fmt: skip
 
 
-def with_hidden(place: Place) -> str:
-    """A draft whose data set was read."""
-    code = place.draft()
-    place.send(code, hidden=zipped(kit("test")))
-    return code
-
-
 def test_rules_are_saved_with_their_terms_and_invitations_or_not_at_all(place: Place) -> None:
     def scene() -> str:
-        code = with_hidden(place)
+        code = place.draft()
         drafts.save_rules(
             place.platform, actor(place.platform, code), code, rules(place, "ash@a.org", "@b.org")
         )
@@ -91,7 +85,7 @@ def test_rules_are_saved_with_their_terms_and_invitations_or_not_at_all(place: P
 
     def save(code: str) -> None:
         changed = rules(
-            place, "@b.org", "@c.org", "oak@d.org", per_day=1, approves_teams=True, terms="own", terms_text="Be fair to all of us."
+            place, "@b.org", "@c.org", "oak@d.org", approves_teams=True, terms="own", terms_text="Be fair to all of us."
         )  # fmt: skip
         drafts.save_rules(place.platform, actor(place.platform, code), code, changed)
 
@@ -107,7 +101,7 @@ def test_the_texts_of_step_6_are_saved_whole(place: Place) -> None:
 
 
 def test_too_many_invitations_are_a_problem_of_their_field_and_change_nothing(place: Place) -> None:
-    code = with_hidden(place)
+    code = place.draft()
     place.save(code, "rules", **{**INVITED, "invited": "ash@example.org oak@example.org"})
     place.organiser.post(
         f"/organise/challenges/{code}/invitations/codes", data={"note": "workshop", "uses": ""}
@@ -127,17 +121,30 @@ def test_too_many_invitations_are_a_problem_of_their_field_and_change_nothing(pl
     assert len(before[1]) == 3
 
 
-def test_a_challenge_for_invited_people_opens_only_with_an_invitation(place: Place) -> None:
-    code = place.finished(visibility="invited", invited="ash@example.org")
+def test_a_challenge_for_invited_people_opens_only_with_those_of_its_rules(place: Place) -> None:
+    code = place.finished(visibility="invited", invited="ash@example.org oak@example.org")
+    ready = place.page(f"/organise/challenges/{code}")
     with place.platform.transaction() as session:
-        session.execute(update(ChallengeInvitation).values(revoked_at=func.now()))
+        session.execute(
+            update(ChallengeInvitation)
+            .where(ChallengeInvitation.address == "oak@example.org")
+            .values(revoked_at=func.now())
+        )
 
+    lacking = place.page(f"/organise/challenges/{code}")
     opened = place.organiser.post(f"{NEW}/{code}/open")
+    with place.platform.transaction() as session:
+        session.execute(update(ChallengeDraft).values(opens_at=func.now()))
+    drafts.open_due(place.platform)
+    refused = place.page(f"/organise/challenges/{code}")
     place.save(code, "rules", **{**INVITED, "invited": "ash@example.org oak@example.org"})
     again = place.organiser.post(f"{NEW}/{code}/open")
 
+    assert "done The people whom the rules name are invited" in ready
+    assert "to do The people whom the rules name are invited" in lacking
+    assert "1 of 2 are not, such as oak@example.org" in lacking
     assert (opened.status_code, again.status_code) == (409, 303)
-    assert "nobody is invited" in opened.text
+    assert "It did not open by itself. not done yet: The people whom the rules name are invited" in refused
     with place.platform.transaction() as session:
         challenge = session.scalars(select(Challenge).where(Challenge.code == code)).one()
         assert challenge.visibility.value == "invited"
@@ -162,19 +169,24 @@ def made(place: Place, code: str) -> Any:
             for each in phases
         ]  # fmt: skip
         intake = session.scalars(select(Intake).where(Intake.challenge_id == here)).one()
-        waiting = "with a worker"  # which may have begun to read it
-        truths = select(GroundTruth.public_id).where(GroundTruth.phase_id.in_([each.id for each in phases]))
+        draft = session.get_one(ChallengeDraft, here)
         acts = session.scalars(select(AuditRecord.action).where(AuditRecord.challenge_id == here)).all()
-        return (
-            rows,
-            waiting if intake.state in intakes.WITH_WORKER else intake.state.value,
-            len(session.scalars(truths).all()),
-            sorted(acts),
-        )
+        return rows, intake.state.value, draft.made_of is not None, sorted(acts)
 
 
-def work(platform: Platform, code: str) -> None:
-    """Read the data set of a draft and make its phases as the next worker does."""
+def ready_to_make(place: Place, **scoring: str) -> str:
+    """A draft with pictures whose steps are saved."""
+    code = place.draft()
+    pictures = zipped({f"{name}.jpg": jpeg(shade=number) for number, name in enumerate("abc")})
+    place.send(code, images=pictures, public=zipped(kit("val")), hidden=zipped(kit("test")))
+    place.save(code, "check", sets=["public-0", "hidden-0"])
+    place.save(code, "scoring", **{**SCORING, **scoring})
+    place.save(code, "rules", **RULES)
+    return code
+
+
+def apply(platform: Platform, code: str) -> None:
+    """Make the phases of a draft as the next worker does."""
     with platform.transaction() as session:
         statement = select(Intake.id).join(Challenge).where(Challenge.code == code)
         intake = str(session.scalars(statement).one())
@@ -186,14 +198,13 @@ def work(platform: Platform, code: str) -> None:
     reading.work(platform, claim)
 
 
-def queued(place: Place) -> str:
-    """A draft with phases whose data set a worker was asked to read again, for another image set."""
-    code = place.draft()
-    pictures = zipped({f"{name}.jpg": jpeg(shade=number) for number, name in enumerate("abc")})
-    place.send(code, images=pictures, public=zipped(kit("val")), hidden=zipped(kit("test")))
-    place.save(code, "check", sets=["hidden-0"])
-    answer = place.organiser.post(f"{NEW}/{code}/check", data={"sets": ["hidden-0", "public-0"]})
-    assert answer.status_code == 303
+def remade(place: Place) -> str:
+    """A draft whose phases a worker was asked to make again, by other rules."""
+    code = ready_to_make(place)
+    drafts.make_phases(place.platform, actor(place.platform, code), code)
+    do_all(place.platform)
+    place.save(code, "scoring", **{**SCORING, "own": "mean"})
+    drafts.make_phases(place.platform, actor(place.platform, code), code)
     return code
 
 
@@ -205,6 +216,7 @@ def test_phases_that_cannot_all_be_made_leave_those_that_were_there(place: Place
     place.save(code, "scoring", **SCORING)
     place.save(code, "rules", **RULES)
     place.save(code, "page", **PAGE)
+    do_all(place.platform)
     before = made(place, code)
     other = place.draft()
     place.send(other, hidden=zipped(kit("val", own)))
@@ -212,15 +224,20 @@ def test_phases_that_cannot_all_be_made_leave_those_that_were_there(place: Place
     place.save(other, "scoring", **SCORING)
     place.save(other, "rules", **RULES)
     place.save(other, "page", **PAGE)
+    do_all(place.platform)
     place.save(other, "open")
 
     place.save(code, "check", sets=["hidden-0", "public-0"])
+    place.save(code, "phases")
+    meanwhile = made(place, code)
+    do_all(place.platform)
     after = made(place, code)
     page = place.page(f"/organise/challenges/{code}")
     place.save(code, "check", sets=["hidden-0"])
 
     assert before[0] == [("test", "voc2012", "classes", 1, 1, 0, 0)]
-    assert (after[0], after[1]) == (before[0], "read")
+    assert (meanwhile[0], meanwhile[1]) == (before[0], "applying")
+    assert (after[0], after[1]) == (before[0], "applied")
     assert "another phase of this server keeps the same annotation hidden" in page
     assert "to do The phases are made from the data set" in page
     assert "done The phases are made from the data set" in place.page(f"/organise/challenges/{code}")
@@ -232,8 +249,8 @@ def test_phases_are_made_all_at_once_in_place_of_those_before(place: Place) -> N
 
     moments = assert_all_or_nothing(
         platform,
-        lambda: queued(place),
-        lambda code: work(platform, code),
+        lambda: remade(place),
+        lambda code: apply(platform, code),
         lambda code: made(place, code),
         every=5,
     )

@@ -22,22 +22,17 @@ from starlette.testclient import TestClient
 
 import scoring
 from app.challenges import challenges
-from app.challenges.phase_rules import PhaseRules
 from app.challenges.terms import current_terms
 from app.images import archives
-from app.intake import intakes, keys, reading
+from app.intake import applying, intakes, keys, reading
 from app.jobs.sandbox import run_in_subprocess
 from app.models import (
-    Announcement,
     AuditRecord,
     Base,
     Board,
     Challenge,
     ChallengeDraft,
-    ChallengePage,
     ChallengeVisibility,
-    Event,
-    EventKind,
     GroundTruth,
     Intake,
     NameSecret,
@@ -46,10 +41,9 @@ from app.models import (
     Terms,
     Trial,
 )
-from app.notifications import dates
 from app.organising import drafts, roles
 from app.platform import Platform
-from tests.pages.data_sets import TABLE, coco_file, jpeg, kit, zipped
+from tests.pages.data_sets import coco_file, jpeg, kit, zipped
 from tests.pages.test_accounts import registered
 from tests.patience import LIMIT
 from tests.people import confirm_address
@@ -59,7 +53,7 @@ from tests.working import do_all
 
 NEW = "/organise/new"
 WHAT = {"title": "Birds", "template": "voc", "tasks": ["detection"], "tracks": "one", "tagline": "Find them"}
-SCORING = {"protocol": "voc2012", "disclosure": "classes", "others": "live"}
+SCORING = {"protocol": "voc2012", "own": "all", "others": "live"}
 RULES = {"per_week": "2", "total": "30", "visibility": "listed", "terms": "research"}
 PAGE = {"overview": "# Birds", "version": "1", "tagline": "Find them"}
 
@@ -95,25 +89,18 @@ class Place:
             form = {"without_picture": "100", **form}
         answer = self.organiser.post(f"{NEW}/{code}/{step}", data=form)
         assert answer.status_code == 303, words(answer.text)[:2000]
-        if step == "check":
-            do_all(self.platform)  # which reads the data set again for other sets
         return answer
 
     def finished(self, **rules: str) -> str:
-        """Create a draft with all steps."""
+        """Create a draft with all steps, and have its phases made."""
         code = self.draft()
         self.send(code, public=zipped(kit("val")), hidden=zipped(kit("test")))
         self.save(code, "check", sets=["public-0", "hidden-0"])
         self.save(code, "scoring", **SCORING)
         self.save(code, "rules", **{**RULES, **rules})
         self.save(code, "page", **PAGE)
+        do_all(self.platform)
         return code
-
-    def phases(self, code: str) -> dict[str, Phase]:
-        """The phases of a challenge by their image sets."""
-        with self.platform.transaction() as session:
-            found = session.scalars(select(Phase).join(Challenge).where(Challenge.code == code))
-            return {each.image_set: each for each in found}
 
     def page(self, address: str) -> str:
         answer = self.organiser.get(address)
@@ -147,8 +134,7 @@ def test_six_steps_make_phases_that_open_for_everybody(place: Place, app: FastAP
 
     assert "Before it opens" in listed
     assert "done Trial results show what participants will see" in listed
-    assert "may have at most 2 results in 7 days and 30 results in total scored" in listed
-    assert "Results are accepted from the opening of the challenge. There is no closing date." in listed
+    assert "A team, and each person in it, may have 2 results in 7 days and 30 results in total" in listed
     assert (before, opened.status_code, visitor.get(f"/challenges/{code}").status_code) == (404, 303, 200)
     with place.platform.transaction() as session:
         phases = {
@@ -178,7 +164,6 @@ def test_six_steps_make_phases_that_open_for_everybody(place: Place, app: FastAP
 
 def test_terms_that_name_the_challenge_follow_its_title_until_they_are_written_anew(place: Place) -> None:
     code = place.draft()
-    place.send(code, hidden=zipped(kit("test")))
     place.save(code, "rules", **RULES)
 
     def stated() -> str:
@@ -294,6 +279,9 @@ def test_classes_get_names_and_an_order_and_are_ignored_until_the_challenge_open
         "tom"
     }
     assert "changed which classes of a data set count" in place.page(f"/organise/challenges/{code}/audit")
+    place.save(code, "classes", found=["dog", "cat"], names=["dog", "cat"], positions=["1", "2"])
+    do_all(place.platform)
+    assert "Make the phases" in place.page(f"/organise/challenges/{code}")
 
 
 def test_all_problems_of_class_names_are_told_at_once(place: Place, answered: str) -> None:
@@ -403,10 +391,10 @@ def test_problems_of_the_annotation_stop_at_the_check(place: Place) -> None:
     [
         (
             "scoring",
-            {"protocol": "lvis", "disclosure": "classes", "others": "frozen"},
-            ("Fix 2 problems", "say for how many days", "choose a protocol"),
+            {"protocol": "lvis", "own": "all", "others": "live", "ladder": "true"},
+            ("Fix 2 problems", "choose a protocol", "the ladder shows the primary figure"),
         ),
-        ("scoring", {"protocol": "voc2012", "disclosure": "full", "others": "never"}, ("Fix 2 problems", "stays hidden")),
+        ("scoring", {"protocol": "voc2012", "own": "everything", "others": "never"}, ("Fix 2 problems",)),
         (
             "rules",
             {
@@ -456,53 +444,55 @@ def answered(place: Place) -> str:
 
 
 def settings(place: Place, code: str) -> Any:
-    """What the steps change."""
     with place.platform.transaction() as session:
-        challenge = session.scalars(select(Challenge).where(Challenge.code == code)).one()
-        draft = session.get_one(ChallengeDraft, challenge.id)
-        phases = {name: PhaseRules.of(each) for name, each in place.phases(code).items()}
-        texts = session.scalars(select(Terms.text).where(Terms.challenge_id == challenge.id)).all()
-        return draft.steps, draft.opens_to, draft.image_licence, challenge.approves_teams, phases, texts
+        return session.scalars(
+            select(ChallengeDraft.settings).join(Challenge).where(Challenge.code == code)
+        ).one()
 
 
 def test_scores_at_the_close_need_a_closing_date(place: Place) -> None:
     code = place.draft()
     place.send(code, hidden=zipped(kit("test")))
-    closes = f"{datetime.now(UTC) + timedelta(days=42):%Y-%m-%dT%H:%M}"
-    at_close = {"protocol": "voc2012", "disclosure": "at close", "others": "live"}
+    place.save(code, "check", sets=["hidden-0"])
+    place.save(code, "rules", **RULES)
+    place.save(code, "scoring", protocol="voc2012", own="nothing", others="live")
+    place.save(code, "page", **PAGE)
 
-    missing = place.organiser.post(f"{NEW}/{code}/scoring", data=at_close)
-    asked = place.organiser.get(f"{NEW}/{code}/scoring").text
-    place.save(code, "scoring", **at_close, closes_at=closes, closes_zone="AoE")
+    listed = place.page(f"/organise/challenges/{code}")
+    opened = place.organiser.post(f"{NEW}/{code}/open")
+    closes = datetime.now(UTC) + timedelta(days=42)
+    place.save(code, "rules", **RULES, closes_at=f"{closes:%Y-%m-%dT%H:%M}", closes_zone="AoE")
     proposed = place.page(f"{NEW}/{code}/rules")
-    never = place.organiser.post(f"{NEW}/{code}/rules", data=RULES)
-    place.save(code, "scoring", protocol="voc2012", disclosure="classes", others="frozen", frozen_days="7")
 
-    phase = place.phases(code)["test"]
+    place.save(code, "scoring", protocol="voc2012", own="all", others="frozen", frozen_days="7")
+    place.organiser.post(f"{NEW}/{code}/phases")
+    do_all(place.platform)
+
+    with place.platform.transaction() as session:
+        [phase] = session.scalars(select(Phase).join(Challenge).where(Challenge.code == code))
     assert phase.closes_at is not None
     assert phase.frozen_from == phase.closes_at - timedelta(days=7)
     sheet = place.organiser.get(f"/organise/phases/{phase.id}").text
     assert re.search(r'name="frozen_days"[^>]*value="7"', sheet)
-    assert (missing.status_code, never.status_code) == (422, 422)
-    assert "scores are shown when the phase closes, so it needs a closing date" in words(missing.text)
-    assert "so it needs a closing date" in words(never.text)
-    assert 'name="closes_at"' in asked
+    assert "closes at: scores are shown when the phase closes" in listed
+    assert opened.status_code == 409
+    assert "Classes, scoring and rules are decided" in words(opened.text)
     assert "we propose 2 per week and 14 in total" in proposed
 
 
 def test_a_data_set_is_read_once_for_all_its_phases(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     code, children = place.draft(), []
     pictures = zipped({f"{name}.jpg": jpeg(shade=number) for number, name in enumerate("abc")})
+    place.send(code, images=pictures, public=zipped(kit("val")), hidden=zipped(kit("test")))
+    place.save(code, "check", sets=["public-0", "hidden-0"])
+    place.save(code, "scoring", **SCORING)
+    place.save(code, "rules", **RULES)
 
     def counted(*given: Any, **named: Any) -> bytes:
         children.append(given)
         return run_in_subprocess(*given, **named)
 
     monkeypatch.setattr(reading, "run_in_subprocess", counted)
-    place.send(code, images=pictures, public=zipped(kit("val")), hidden=zipped(kit("test")))
-    place.save(code, "check", sets=["public-0", "hidden-0"])
-    place.save(code, "scoring", **SCORING)
-    place.save(code, "rules", **RULES)
     place.save(code, "page", **PAGE)
     do_all(place.platform)
 
@@ -518,83 +508,46 @@ def test_a_data_set_is_read_once_for_all_its_phases(place: Place, monkeypatch: p
     assert {name: count > 0 for name, count in shown} == {"test": True, "val": True}
 
 
-def test_steps_change_the_phases_that_were_made_when_the_data_set_was_read(place: Place) -> None:
-    code = place.draft()
-    place.send(code, public=zipped(kit("val")), hidden=zipped(kit("test")))
-    before = place.phases(code)
-
-    place.save(code, "scoring", protocol="voc2007", disclosure="ladder", others="live")
-    place.save(code, "rules", **{**RULES, "per_day": "3", "per_week": ""}, opens_at="2990-01-01T00:00")
-    after = place.phases(code)
-
-    test, val = before["test"], before["val"]
-    assert (test.disclosure.value, [str(each) for each in test.quotas]) == (
-        "classes",
-        ["2 in 7 days", "30 in total"],
-    )
-    assert (val.disclosure.value, val.quotas) == ("full", ())
-    assert {name: each.id for name, each in before.items()} == {name: each.id for name, each in after.items()}
-    assert {each.protocol for each in after.values()} == {"voc2007"}
-    assert (after["test"].disclosure.value, after["val"].disclosure.value) == ("ladder", "full")
-    assert [str(each) for each in after["test"].quotas] == ["3 in 1 day", "30 in total"]
-    assert {each.opens_at.year for each in after.values()} == {2990}
-    with place.platform.transaction() as session:
-        statement = select(Board.protocol).where(Board.phase_id.in_([each.id for each in after.values()]))
-        assert set(session.scalars(statement)) == {"voc2007"}
-
-
-def test_a_data_set_that_is_read_again_replaces_version_1_and_phases_keep_their_rules(place: Place) -> None:
-    code = place.finished(per_day="1")
-    place.save(code, "scoring", protocol="voc2007", disclosure="mean", others="live")
-    before = place.phases(code)
-    place.send(code, hidden=zipped(kit("test", ("emu", "owl"))), public=zipped(kit("extra", ("emu", "owl"))))
-
-    after = place.phases(code)
-
-    assert after.keys() == {"test", "extra"}
-    assert after["test"].id == before["test"].id
-    assert PhaseRules.of(after["test"]) == PhaseRules.of(before["test"])
-    assert {each.protocol for each in after.values()} == {"voc2007"}
-    description = challenges.description_of(place.platform.descriptions, after["test"].description_key)
-    assert description.classes == ("emu", "owl")
-    with place.platform.transaction() as session:
-        ids = [each.id for each in after.values()]
-        truths = session.execute(
-            select(GroundTruth.phase_id, GroundTruth.version).where(GroundTruth.phase_id.in_(ids))
-        ).all()
-    assert sorted(map(tuple, truths)) == sorted((each, 1) for each in ids)
-
-
-def test_other_tasks_or_another_address_have_the_data_set_read_again(place: Place) -> None:
-    code = place.draft()
-    moved = f"{code}-b"
-    place.send(code, hidden=zipped({"test.csv": TABLE}))
-
-    place.save(code, "what", **{**WHAT, "code": moved, "tasks": ["classification", "detection"]})
-    refused = place.organiser.post(f"{NEW}/{moved}/what", data={**WHAT, "code": moved})
-    early = place.organiser.post(f"{NEW}/{moved}/open")
+def test_phases_are_made_again_when_a_step_changes(place: Place) -> None:
+    code = place.finished()
+    place.save(code, "scoring", protocol="voc2007", own="mean", others="live", ladder="true")
+    stale = place.page(f"/organise/challenges/{code}")
+    early = place.organiser.post(f"{NEW}/{code}/open")
+    place.save(code, "phases")
     do_all(place.platform)
 
-    assert (refused.status_code, early.status_code) == (422, 409)
-    assert "a worker reads the data set" in words(refused.text)
-    phase = place.phases(moved)["test"]
-    assert phase.not_offered.keys().isdisjoint({"2", "4"})
-    description = challenges.description_of(place.platform.descriptions, phase.description_key)
-    assert description.dataset == moved
+    opened = place.organiser.post(f"{NEW}/{code}/open")
 
-
-def test_nobody_is_told_what_changes_in_a_draft(place: Place) -> None:
-    code = place.finished()
-    closes = f"{datetime.now(UTC) + timedelta(days=42):%Y-%m-%dT%H:%M}"
-    place.save(code, "rules", **{**RULES, "per_day": "1", "terms": "none"}, closes_at=closes)
-    dates.record_dates(place.platform)
-
+    assert "Make the phases" in stale
+    assert (early.status_code, opened.status_code) == (409, 303)
     with place.platform.transaction() as session:
-        here = session.scalars(select(Challenge.id).where(Challenge.code == code)).one()
-        news = session.scalars(select(Announcement.title).where(Announcement.challenge_id == here)).all()
-        events = set(session.scalars(select(Event.kind).where(Event.challenge_id == here)))
-    assert news == []
-    assert events <= {EventKind.DATA_SET_READ, EventKind.TRUTH_READY}
+        found = session.execute(
+            select(Phase.protocol, Phase.disclosure)
+            .join(Challenge)
+            .where(Challenge.code == code, Phase.image_set == "test")
+        ).one()
+    assert tuple(map(str, found)) == ("voc2007", "ladder")
+
+
+def test_an_address_that_changes_while_phases_are_made_leaves_no_challenge_at_the_former_one(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = place.finished()
+    place.save(code, "scoring", protocol="voc2007", own="mean", others="live", ladder="true")
+    prepare = applying.prepare
+
+    def prepared(*arguments: Any) -> Any:
+        ready = prepare(*arguments)
+        place.save(code, "what", **{**WHAT, "code": f"{code}-b"})
+        return ready
+
+    monkeypatch.setattr(applying, "prepare", prepared)
+    place.save(code, "phases")
+    do_all(place.platform)
+
+    assert "address of the challenge was changed" in place.page(f"/organise/challenges/{code}-b")
+    with place.platform.transaction() as session:
+        assert challenges.challenge_of(session, code) is None
 
 
 def test_a_draft_opens_by_itself_and_says_why_it_did_not(place: Place) -> None:
@@ -603,11 +556,8 @@ def test_a_draft_opens_by_itself_and_says_why_it_did_not(place: Place) -> None:
     past = place.organiser.post(f"{NEW}/{ready}/schedule", data={"opens_at": "2020-01-01T00:00"})
     for code in (ready, changed):
         place.save(code, "schedule", opens_at=tomorrow)
+    place.save(changed, "scoring", protocol="voc2007", own="mean", others="live")
     with place.platform.transaction() as session:
-        page = update(ChallengePage).where(
-            Challenge.id == ChallengePage.challenge_id, Challenge.code == changed
-        )
-        session.execute(page.values(overview=""))
         session.execute(update(ChallengeDraft).values(opens_at=func.now() - timedelta(minutes=1)))
 
     drafts.open_due(place.platform)
@@ -616,21 +566,9 @@ def test_a_draft_opens_by_itself_and_says_why_it_did_not(place: Place) -> None:
     with place.platform.transaction() as session:
         rows = dict(session.execute(select(Challenge.code, Challenge.visibility)).all())
     assert (rows[ready], rows[changed]) == (ChallengeVisibility.LISTED, ChallengeVisibility.DRAFT)
-    assert "It did not open by itself. not done yet: The page has a text" in place.page(
+    assert "It did not open by itself. not done yet: The phases are made" in place.page(
         f"/organise/challenges/{changed}"
     )
-
-
-def test_a_data_set_that_is_read_again_has_an_owner_choose_the_date_again(place: Place) -> None:
-    code = place.finished()
-    place.save(code, "schedule", opens_at=f"{datetime.now(UTC) + timedelta(days=1):%Y-%m-%dT%H:%M}")
-
-    place.save(code, "names", neutral="")
-    do_all(place.platform)
-
-    listed = place.page(f"/organise/challenges/{code}")
-    assert "The data set was read after this date was chosen" in listed
-    assert "It opens by itself on" not in listed
 
 
 def test_whom_corrected_rules_no_longer_name_is_no_longer_invited(place: Place, answered: str) -> None:
@@ -648,17 +586,15 @@ def test_whom_corrected_rules_no_longer_name_is_no_longer_invited(place: Place, 
     assert "ash@example.org" not in public
 
 
-def test_the_data_set_of_a_draft_is_started_once_however_often_it_is_asked_for(place: Place) -> None:
-    code = place.draft()
-    [first] = place.organiser.get(f"/api/v1/organise/challenges/{code}/data-sets").json()["intakes"]
-    place.organiser.delete(f"/api/v1/organise/data-sets/{first['id']}").raise_for_status()
+def test_another_data_set_of_a_draft_is_started_once_however_often_it_is_asked_for(place: Place) -> None:
+    code = place.finished()
 
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda _: place.organiser.post(f"{NEW}/{code}/data-set"), range(4)))
 
     assert {each.headers.get("location") for each in answers} == {f"{NEW}/{code}/data"}
     sets = place.organiser.get(f"/api/v1/organise/challenges/{code}/data-sets").json()["intakes"]
-    assert sorted(each["state"] for each in sets) == ["receiving"]
+    assert sorted(each["state"] for each in sets) == ["applied", "receiving"]
 
 
 def test_another_data_set_of_an_open_challenge_leaves_nothing_to_decide(place: Place) -> None:
@@ -677,28 +613,28 @@ def test_another_data_set_of_an_open_challenge_leaves_nothing_to_decide(place: P
     assert "is a challenge in detection" not in overview  # as it was when it opened
 
 
-def test_a_copy_has_the_settings_without_data_and_people(place: Place) -> None:
+def test_a_copy_proposes_the_settings_without_data_dates_and_people(place: Place) -> None:
     code = place.finished(visibility="invited", invited="@example.org", per_day="3")
     copied = f"{code}-2"
 
     made = place.organiser.post(
         f"{NEW}/copies", data={"copy_source": code, "copy_title": "Birds 2", "copy_code": copied}
     )
+    exported = place.organiser.get(f"/organise/challenges/{code}/settings.json")
     bad = place.organiser.post(
         f"{NEW}/copies", data={"copy_source": code, "copy_title": "", "copy_code": code}
     )
 
     assert made.headers["location"] == f"{NEW}/{copied}/what"
-    assert "Nothing was read yet" in place.page(f"{NEW}/{copied}/check")
-    place.send(copied, public=zipped(kit("val")), hidden=zipped(kit("test", ("emu", "owl"))))
     rules = place.organiser.get(f"{NEW}/{copied}/rules").text
     assert re.search(r'name="per_day"[^>]*value="3"', rules)
-    assert re.search(r'value="invited" checked', rules)
-    assert re.search(r'value="research" checked', rules)
     assert "@example.org<" not in rules
+    assert "Nothing was read yet" in place.page(f"{NEW}/{copied}/check")
     assert (
         "# Birds" not in place.organiser.get(f"{NEW}/{copied}/page").text
     )  # it counts the data of the other
+    assert exported.json()["steps"]["scoring"]["protocol"] == "voc2012"
+    assert exported.json()["steps"]["rules"]["invited"] == ""
     assert (bad.status_code, "Title of the copy" in bad.text) == (422, True)
 
 
@@ -720,42 +656,46 @@ def test_deleting_a_draft_deletes_its_data_and_keeps_the_audit(place: Place) -> 
     assert f"challenge {number}" in place.page("/audit")
 
 
-def test_only_owners_open_what_publishes_annotation_and_delete_a_draft(place: Place, app: FastAPI) -> None:
+def test_only_owners_make_phases_with_public_annotation_and_delete_a_draft(
+    place: Place, app: FastAPI
+) -> None:
     code = place.finished()
     helper = registered(TestClient(app, follow_redirects=False), "helper@example.org")
     new = {"email": "helper@example.org", "role": "organiser"}
     added = place.organiser.post(f"/api/v1/organise/challenges/{code}/organisers", json=new)
     assert added.status_code < 300, added.text
-    tomorrow = f"{datetime.now(UTC) + timedelta(days=1):%Y-%m-%dT%H:%M}"
 
-    saved = helper.post(f"{NEW}/{code}/scoring", data={**SCORING, "disclosure": "mean"})
-    shown = helper.post(f"{NEW}/{code}/scoring", data={**SCORING, "details_at_close": "true"})
+    saved = helper.post(f"{NEW}/{code}/scoring", data={**SCORING, "own": "mean"})
     page = helper.post(f"{NEW}/{code}/page", data={**PAGE, "version": "2"})
-    opened = helper.post(f"{NEW}/{code}/open")
-    scheduled = helper.post(f"{NEW}/{code}/schedule", data={"opens_at": tomorrow})
+    made = helper.post(f"{NEW}/{code}/phases")
     deleted = helper.post(f"{NEW}/{code}/delete")
 
-    assert [each.status_code for each in (saved, page)] == [303, 303]
-    assert [each.status_code for each in (shown, opened, scheduled, deleted)] == [403] * 4
-    assert "Only owners of the challenge publish annotation" in opened.text
-    assert "Only owners of the challenge show everything of a phase" in shown.text
-    assert not place.phases(code)["test"].details_at_close
-    asked = place.page(f"{NEW}/{code}/open")
-    assert "The annotation of val becomes public" in asked
+    assert (saved.status_code, page.status_code, made.status_code, deleted.status_code) == (
+        303,
+        303,
+        403,
+        403,
+    )
+    assert "Only owners of the challenge publish annotation" in made.text
 
 
-def test_an_organiser_opens_what_hides_its_annotation(place: Place, app: FastAPI) -> None:
+def test_only_owners_make_phases_that_show_everything_once_they_are_over(place: Place, app: FastAPI) -> None:
     code = place.draft()
     place.send(code, hidden=zipped(kit("test")))
     place.save(code, "check", sets=["hidden-0"])
-    place.save(code, "scoring", **SCORING)
+    place.save(code, "scoring", **SCORING, details_at_close="true")
     place.save(code, "rules", **RULES)
-    place.save(code, "page", **PAGE)
     helper = registered(TestClient(app, follow_redirects=False), "keeper@example.org")
     new = {"email": "keeper@example.org", "role": "organiser"}
     place.organiser.post(f"/api/v1/organise/challenges/{code}/organisers", json=new).raise_for_status()
 
-    assert helper.post(f"{NEW}/{code}/open").status_code == 303
+    assert helper.post(f"{NEW}/{code}/page", data=PAGE).status_code == 303
+    refused = helper.post(f"{NEW}/{code}/phases")
+    made = place.organiser.post(f"{NEW}/{code}/phases")
+
+    assert refused.status_code == 403
+    assert "Only owners of the challenge publish annotation" in refused.text
+    assert made.status_code == 303
 
 
 def test_a_draft_takes_no_address_that_another_takes_at_the_same_moment(place: Place) -> None:
@@ -770,7 +710,7 @@ def test_a_draft_takes_no_address_that_another_takes_at_the_same_moment(place: P
         refused = answer.result(LIMIT)
 
     assert refused.status_code == 422
-    assert f"{soon} is taken; choose another address" in words(refused.text)
+    assert f"{soon} was taken a moment ago" in words(refused.text)
 
 
 def test_a_person_whom_the_site_names_creates_challenges(place: Place, app: FastAPI) -> None:

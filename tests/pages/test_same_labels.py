@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from app.challenges import challenges, same_labels
 from app.challenges.challenges import PhaseView
-from app.core.errors import ConflictError, DomainError, FieldsError, RateLimitedError, RefusedError
+from app.core.errors import ConflictError, DomainError, RateLimitedError, RefusedError
 from app.intake import keys
 from app.models import (
     AuditRecord,
@@ -32,6 +32,7 @@ from app.models import (
 )
 from app.organising import drafts
 from app.organising.disclosing import NewDisclosure, change_disclosure
+from app.organising.drafts import StepError
 from app.people.locking import lock_person
 from app.platform import Platform
 from app.submissions import quotas
@@ -294,14 +295,13 @@ def test_other_refusals_to_publish_what_is_hidden_elsewhere_are_recorded_and_lim
     mine = guesser.challenge()
     if way != "disclose":
         show(guesser, mine, ChallengeVisibility.DRAFT)
+        with place.platform.transaction() as session:
+            of_draft = select(Challenge.id).where(Challenge.code == mine)
+            session.add(ChallengeDraft(challenge_id=session.scalars(of_draft).one()))
     hiding = place.challenge()
     show(place, hiding, ChallengeVisibility.DRAFT)
     applied(place, "hidden", lines, hiding)
     applied(guesser, "hidden" if way == "disclose" else "public", lines, mine)
-    if way != "disclose":
-        with place.platform.transaction() as session:
-            of_draft = select(Challenge.id).where(Challenge.code == mine)
-            session.add(ChallengeDraft(challenge_id=session.scalars(of_draft).one()))
     show(place, hiding, ChallengeVisibility.LISTED)
 
     with place.platform.transaction() as session:
@@ -315,7 +315,7 @@ def test_other_refusals_to_publish_what_is_hidden_elsewhere_are_recorded_and_lim
     }[way]
 
     for _ in range(same_labels.MOST_REFUSED):
-        with pytest.raises((ConflictError, RefusedError, FieldsError), match=r"hidden"):
+        with pytest.raises((ConflictError, RefusedError, StepError), match=r"hidden"):
             ask()
     with pytest.raises(RateLimitedError, match="copies of hidden annotation"):
         ask()

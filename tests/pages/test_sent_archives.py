@@ -119,7 +119,7 @@ def test_step_3_goes_on_without_pictures_only_once_that_is_ticked(drafts: Drafts
 
     bare = drafts.organiser.post(f"{NEW}/{code}/check", data={"sets": ["hidden-0"]})
     with drafts.platform.transaction() as session:
-        statement = select(ChallengeDraft.steps).join(Challenge).where(Challenge.code == code)
+        statement = select(ChallengeDraft.settings).join(Challenge).where(Challenge.code == code)
         before = session.scalars(statement).one()
     ticked = drafts.organiser.post(f"{NEW}/{code}/check", data={"sets": ["hidden-0"], "without_picture": "3"})
 

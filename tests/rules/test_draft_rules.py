@@ -1,23 +1,31 @@
-"""What the steps of a new challenge mean for its phases, without a database."""
+"""What the answers in the steps of a new challenge mean, without a database."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from pydantic import ValidationError
 
-from app.challenges.phase_rules import PhaseRules
-from app.intake import draft_phases
 from app.intake.class_choices import problems_of_choices
 from app.intake.reports import ClassChoice, ClassCount, FoundSet, ImageFacts, Report
-from app.models import ChallengeDraft, ChallengeVisibility, Disclosure, Quota
+from app.models import ChallengeVisibility, Disclosure, Quota
 from app.organising import draft_rules
-from app.organising.draft_rules import OthersRows, RulesChoice, ScoringChoice, TermsChoice, What
+from app.organising.draft_rules import (
+    Answers,
+    Check,
+    Facts,
+    OthersRows,
+    OwnScores,
+    RulesChoice,
+    ScoringChoice,
+    Step,
+    TermsChoice,
+    Tracks,
+    What,
+)
+from scoring.competitions import classes_of
 
 NOW = datetime(2027, 1, 1, 12, tzinfo=UTC)
 CLASSES = (ClassCount("heron", 3, 4, 0), ClassCount("ibis", 1, 1, 0))
-HIDDEN = PhaseRules(opens_at=NOW, disclosure=Disclosure.CLASSES, quotas=draft_phases.NEW_QUOTAS)
-PUBLIC = PhaseRules(opens_at=NOW, disclosure=Disclosure.FULL)
 
 
 def found(
@@ -29,87 +37,108 @@ def found(
 SETS = (found("public", "train"), found("public", "val"), found("hidden", "test"))
 
 
+def what(*tasks: str, template: str = "voc", tracks: Tracks = Tracks.ONE) -> What:
+    return What.model_validate(
+        {
+            "title": "Birds",
+            "code": "birds",
+            "template": template,
+            "tasks": tasks or ("detection",),
+            "tracks": tracks,
+        }
+    )
+
+
 def scoring(
-    disclosure: Disclosure = Disclosure.CLASSES, others: OthersRows = OthersRows.LIVE, **more: object
+    own: OwnScores = OwnScores.ALL, others: OthersRows = OthersRows.LIVE, **more: bool | int
 ) -> ScoringChoice:
-    form = {"protocol": "voc2012", "disclosure": disclosure, "others": others, **more}
-    return ScoringChoice.model_validate(form)
+    return ScoringChoice.model_validate({"protocol": "voc2012", "own": own, "others": others, **more})
 
 
 def rules(**changes: object) -> RulesChoice:
-    return RulesChoice.model_validate({"per_week": 2, **changes})
+    return RulesChoice.model_validate({"per_week": 2, "saved_at": NOW, **changes})
 
 
 @pytest.mark.parametrize(
-    ("dataset", "tasks", "tracks", "expected"),
+    ("dataset", "chosen", "expected"),
     [
-        ("birds", ["detection"], "one", (4,)),
-        ("birds", ["classification", "detection"], "two", (1, 2, 3, 4)),
-        ("VOC2007", ["segmentation", "layout"], "one", (5, 7)),
-        ("COCO", ["detection", "segmentation"], "two", (1, 2)),
-        ("VOC2012", ["action"], "one", (10, 12)),
+        ("birds", what("detection"), (4,)),
+        ("birds", what("classification", "detection", tracks=Tracks.TWO), (1, 2, 3, 4)),
+        ("VOC2007", what("segmentation", "layout"), (5, 7)),
+        ("COCO", what("detection", "segmentation", template="coco", tracks=Tracks.TWO), (1, 2)),
+        ("VOC2012", what("action"), (10, 12)),
     ],
 )
-def test_tasks_and_tracks_choose_competitions(
-    dataset: str, tasks: list[str], tracks: str, expected: tuple[int, ...]
-) -> None:
-    assert draft_phases.competitions_of(dataset, tasks, tracks) == expected
+def test_tasks_and_tracks_choose_competitions(dataset: str, chosen: What, expected: tuple[int, ...]) -> None:
+    assert draft_rules.competitions_of(dataset, chosen) == expected
+
+
+def test_competition_numbers_are_for_the_classes_of_pascal_voc() -> None:
+    classes = tuple(ClassCount(name, 1, 1, 0) for name in classes_of("VOC2007"))
+    voc = FoundSet("hidden-0", "hidden", "test", "kit", "VOC2007", "x", 1, 1, classes, (1,))
+
+    assert draft_rules.is_numbered(what(), (voc,))
+    assert not draft_rules.is_numbered(what(), (found("hidden", "test", "VOC2007"),))
+    assert not draft_rules.is_numbered(what(), SETS)
 
 
 def test_protocols_have_rules_for_the_whole_data_set_the_usual_one_first() -> None:
-    assert draft_phases.protocols_of("COCO") == ("coco",)
-    assert draft_phases.protocols_of("VOC2007")[0] == "voc2007"
-    assert draft_phases.protocols_of("birds")[0] == "voc2012"
-    assert "coco" not in draft_phases.protocols_of("birds")
-
-
-def test_the_rules_that_a_phase_begins_with_contradict_nothing() -> None:
-    assert list(HIDDEN.contradictions()) == list(PUBLIC.contradictions()) == []
+    assert draft_rules.protocols_of("COCO") == ("coco",)
+    assert draft_rules.protocols_of("VOC2007")[0] == "voc2007"
+    assert "coco" not in draft_rules.protocols_of("birds")
 
 
 @pytest.mark.parametrize(
-    "disclosure",
-    [each for each in Disclosure if each is not Disclosure.FULL],
-    ids=lambda each: each.name.lower(),
+    ("own", "ladder", "expected"),
+    [
+        (OwnScores.ALL, False, Disclosure.CLASSES),
+        (OwnScores.MEAN, False, Disclosure.MEAN),
+        (OwnScores.MEAN, True, Disclosure.LADDER),
+        (OwnScores.NOTHING, False, Disclosure.AT_CLOSE),
+    ],
 )
-def test_what_a_team_sees_is_the_disclosure_of_hidden_sets_alone(disclosure: Disclosure) -> None:
+def test_what_a_team_sees_is_the_disclosure_of_hidden_sets_alone(
+    own: OwnScores, *, ladder: bool, expected: Disclosure
+) -> None:
     closes = NOW + timedelta(days=42)
-    choice = scoring(disclosure, OthersRows.AT_CLOSE, closes_at=closes, details_at_close=True)
-
-    test, val = choice.applied_to(HIDDEN, NOW), choice.applied_to(PUBLIC, NOW)
-
-    assert (test.disclosure, test.closes_at, test.embargo, test.details_at_close) == (
-        disclosure,
-        closes,
-        True,
-        True,
+    answers = Answers(
+        what(),
+        Check(sets=("public-val", "hidden-test")),
+        scoring(own, OthersRows.AT_CLOSE, ladder=ladder),
+        rules(closes_at=closes, total=12),
     )
-    assert val == PUBLIC
-    assert ScoringChoice.form_of("voc2012", test)["others"] == "at close"
-    again = scoring(**{**ScoringChoice.form_of("voc2012", test), "protocol": "voc2012"})
-    assert again.applied_to(test, NOW) == test
+
+    val, test = draft_rules.applications_of(answers, SETS)
+
+    assert (test.phase, test.disclosure, test.quotas, test.closes_at) == (
+        "test",
+        expected,
+        (Quota(2, 7), Quota(12, None)),
+        closes,
+    )
+    assert (val.phase, val.disclosure, val.quotas, val.closes_at) == ("val", None, (), None)
+    assert (test.embargo, val.embargo, test.competitions) == (True, False, (4,))
 
 
-def test_nobody_shows_everything_of_hidden_annotation_by_a_form() -> None:
-    with pytest.raises(ValidationError, match="stays hidden"):
-        scoring(Disclosure.FULL)
+def test_dates_and_quotas_are_those_of_public_sets_where_none_is_hidden() -> None:
+    closes = NOW + timedelta(days=3)
+    answers = Answers(what(), Check(sets=("public-val",)), scoring(), rules(closes_at=closes, per_week=None))
+
+    [val] = draft_rules.applications_of(answers, SETS)
+
+    assert (val.closes_at, val.quotas, val.disclosure) == (closes, (), None)
 
 
-def test_dates_and_quotas_are_those_of_main_phases_and_others_open_with_them() -> None:
-    opens, closes = NOW + timedelta(days=1), NOW + timedelta(days=42)
-    choice = rules(opens_at=opens, closes_at=closes, total=12)
-    other = replace(HIDDEN, quotas=(Quota(9, 30),))
+def test_a_quota_in_total_has_no_days_whatever_the_dates_are() -> None:
+    opens = NOW + timedelta(days=10)
+    short = rules(per_week=None, total=9, opens_at=opens, closes_at=opens + timedelta(days=20, hours=1))
 
-    test, val = choice.applied_to(other, NOW, is_main=True), choice.applied_to(PUBLIC, NOW, is_main=False)
-
-    assert (test.opens_at, test.closes_at) == (opens, closes)
-    assert test.quotas == (Quota(2, 7), Quota(9, 30), Quota(12, None))
-    assert val == replace(PUBLIC, opens_at=opens)
-
-
-def problems(choice: RulesChoice, before: PhaseRules = HIDDEN) -> dict[str, str]:
-    after = choice.applied_to(before, NOW, is_main=True)
-    return dict(draft_rules.problems_of_rules(choice, [after], NOW))
+    assert draft_rules.quotas_of(short) == (Quota(9, None),)
+    assert [str(each) for each in draft_rules.quotas_of(rules(per_day=1, total=30))] == [
+        "1 in 1 day",
+        "2 in 7 days",
+        "30 in total",
+    ]
 
 
 def test_all_problems_of_the_rules_are_told_at_once() -> None:
@@ -120,97 +149,122 @@ def test_all_problems_of_the_rules_are_told_at_once() -> None:
         terms=TermsChoice.OWN,
     )
 
-    assert sorted(problems(broken)) == ["closes_at", "invited", "per_week", "terms_text"]
-    assert problems(rules()) == {}
+    problems = draft_rules.problems_of_rules(broken, scoring(), SETS, NOW)
+
+    assert sorted(problems) == ["closes_at", "invited", "per_week", "terms_text"]
+    assert draft_rules.problems_of_rules(rules(), scoring(), SETS, NOW) == {}
     short = rules(terms=TermsChoice.OWN, terms_text="Be fair.")
-    assert "at least 20" in problems(short)["terms_text"]
-    wrong = rules(visibility=ChallengeVisibility.INVITED, invited="nobody")
-    assert "neither an address" in problems(wrong)["invited"]
-    for choice in (scoring(Disclosure.AT_CLOSE), scoring(others=OthersRows.AT_CLOSE)):
-        after = choice.applied_to(HIDDEN, NOW)
-        told = draft_rules.problems_of_scoring(choice, "birds", [after], NOW)
-        assert "needs a closing date" in told["closes_at"]
+    assert "at least 20" in draft_rules.problems_of_rules(short, scoring(), SETS, NOW)["terms_text"]
+    for choice in (scoring(OwnScores.NOTHING), scoring(others=OthersRows.AT_CLOSE)):
+        assert (
+            "needs a closing date" in draft_rules.problems_of_rules(rules(), choice, SETS, NOW)["closes_at"]
+        )
 
 
 def test_the_rows_of_others_are_frozen_for_days_before_the_close_of_hidden_sets() -> None:
     frozen = scoring(others=OthersRows.FROZEN, frozen_days=7)
+    closes = rules(closes_at=NOW + timedelta(days=30))
+    answers = Answers(what(), Check(sets=("public-val", "hidden-test")), frozen, closes)
 
-    def told(days: int | None) -> dict[str, str]:
-        closes_at = None if days is None else NOW + timedelta(days=days)
-        after = frozen.applied_to(replace(HIDDEN, closes_at=closes_at), NOW)
-        return dict(draft_rules.problems_of_scoring(frozen, "birds", [after], NOW))
+    def problem(choice: ScoringChoice, days: int | None) -> str:
+        chosen = rules(closes_at=None if days is None else NOW + timedelta(days=days))
+        return draft_rules.problems_of_rules(chosen, choice, SETS, NOW).get("closes_at", "")
 
-    assert frozen.applied_to(replace(PUBLIC, closes_at=NOW + timedelta(days=30)), NOW).frozen_days == 0
-    without = scoring(others=OthersRows.FROZEN)
-    assert (
-        "say for how many days"
-        in draft_rules.problems_of_scoring(without, "birds", [HIDDEN], NOW)["frozen_days"]
-    )
-    assert "needs a closing date" in told(None)["closes_at"]
-    assert "from the opening on" in told(5)["frozen_days"]
-    assert told(8) == {}
+    assert [each.frozen_days for each in draft_rules.applications_of(answers, SETS)] == [None, 7]
+    assert "In the last 7 days they see only" in draft_rules.in_words(what(), frozen, closes, SETS[1:])
+    assert "frozen_days" in draft_rules.problems_of_scoring(scoring(others=OthersRows.FROZEN), "VOC2012")
+    assert "needs a closing date" in problem(frozen, None)
+    assert "from the opening on" in problem(frozen, 5)
+    assert problem(frozen, 8) == ""
 
 
 def test_sets_of_one_name_or_without_the_task_are_refused() -> None:
     twice = (found("public", "test"), found("hidden", "test"))
     mixed = (found("hidden", "test"), found("public", "val", "COCO", (1,)))
 
-    def problem(sets: tuple[FoundSet, ...], task: str = "detection") -> str:
-        return draft_phases.problem_of_sets(sets, [task], "one")
+    def problem(sets: tuple[FoundSet, ...], chosen: What) -> str:
+        check = Check(sets=tuple(each.key for each in sets))
+        return draft_rules.problems_of_check(check, chosen, sets).get("sets", "")
 
-    assert "two sets are called test" in problem(twice)
-    assert "do not mix" in problem(mixed)
-    assert "no annotation for action" in problem(SETS[:1], "action")
-    assert problem(SETS) == ""
-    assert [each.key for each in draft_phases.chosen_sets(SETS, None)] == ["public-val", "hidden-test"]
-
-
-def test_images_without_a_picture_are_known_to_the_organisers() -> None:
-    draft = ChallengeDraft(tasks=["detection"], tracks="one")
-    lacking = (replace(SETS[2], without_picture=3),)
-
-    assert "3 of 30 images" in draft_rules.problems_of_check(draft, lacking, 2)["without_picture"]
-    assert draft_rules.problems_of_check(draft, lacking, 3) == {}
+    assert "two sets are called test" in problem(twice, what())
+    assert "do not mix" in problem(mixed, what())
+    assert "no annotation for action" in problem(SETS[:1], what("action"))
+    assert problem(SETS, what()) == ""
+    assert draft_rules.proposed_sets(SETS) == ("public-val", "hidden-test")
 
 
-def test_coco_like_challenges_have_the_tasks_of_coco() -> None:
-    about = {"title": "Birds", "code": "birds", "template": "coco"}
+def test_everything_is_said_in_plain_english() -> None:
+    chosen = SETS[1:]
+    closes = datetime(2027, 3, 31, 12, tzinfo=UTC)
+    closed = rules(
+        closes_at=closes, total=20, approves_teams=True, visibility=ChallengeVisibility.LINK, terms=TermsChoice.RESEARCH,
+        image_licence="CC-BY-4.0",
+    )  # fmt: skip
 
-    assert What.model_validate({**about, "tasks": ["segmentation", "detection"]}).columns["tasks"] == [
-        "detection",
-        "segmentation",
-    ]
-    with pytest.raises(ValidationError, match="not action"):
-        What.model_validate({**about, "tasks": ["detection", "action"]})
+    said = draft_rules.in_words(
+        what("detection", "segmentation"), scoring(OwnScores.MEAN, OthersRows.AT_CLOSE), closed, chosen
+    )
 
-
-def page(*sets: FoundSet) -> str:
-    licences = {"Images": "", "Annotations": "CC0-1.0"}
-    return draft_rules.page_of("Find them", ["detection"], "voc2012", licences, sets)
+    assert said == (
+        "Birds is a challenge in detection and segmentation, with one leaderboard for each task. Participants submit results for"
+        " test, whose annotation is hidden, and for val, whose annotation is public. The phase test opens"
+        " with the challenge and closes on Wed 31 Mar 2027 12:00 UTC. A team, and each person in it, may have 2 results in 7 days"
+        " and 20 results in total scored for each task. While it is open, a team sees only the mean of its own results, in tenths"
+        " of a percent. Others see a result once the phase is over. Only people who have the link find the challenge, and a team is"
+        " scored once you have approved it. Participants accept your terms; the images are under CC-BY-4.0."
+    )
+    assert (
+        "There is no quota. Everybody can find the challenge, and any team is scored. There are no terms"
+        in (draft_rules.in_words(what(tracks=Tracks.TWO), scoring(), rules(per_week=None), SETS[1:2]))
+    )
 
 
 def test_the_page_says_no_more_of_hidden_annotation_than_how_many_images_it_has() -> None:
-    text = page(*SETS)
+    page = draft_rules.page_of(what(), scoring(), rules(annotation_licence="CC0-1.0"), SETS)
 
-    assert "| val | 30 | 50 |" in text
-    assert "| test | 30 | hidden |" in text
-    assert "Detection of 2 classes: heron, ibis." in text
-    assert "Annotations are under CC0-1.0." in text
+    assert "| val | 30 | 50 |" in page
+    assert "| test | 30 | hidden |" in page
+    assert "Detection of 2 classes: heron, ibis." in page
+    assert "Annotations are under CC0-1.0." in page
 
 
 def test_the_page_counts_difficult_objects_apart_as_other_pages_do() -> None:
     val = replace(SETS[1], classes=(ClassCount("heron", 20, 30, 8), ClassCount("ibis", 10, 10, 2)))
 
-    assert "| val | 30 | 40 (50 with difficult ones) |" in page(val)
+    page = draft_rules.page_of(what(), scoring(), rules(), (val,))
+
+    assert "| val | 30 | 40 (50 with difficult ones) |" in page
 
 
-def test_terms_name_the_licences_and_are_known_again() -> None:
-    research = draft_rules.research_terms("Birds", "CC-BY-4.0", "")
-
+def test_terms_name_the_licences() -> None:
+    assert draft_rules.terms_of(rules(), "Birds") == ""
+    assert draft_rules.terms_of(rules(terms=TermsChoice.OWN, terms_text="Be fair."), "Birds") == "Be fair."
+    research = draft_rules.terms_of(rules(terms=TermsChoice.RESEARCH, image_licence="CC-BY-4.0"), "Birds")
     assert "By taking part in Birds" in research
     assert "images under CC-BY-4.0" in research
-    kinds = {each: draft_rules.form_of_terms(each, research)["terms"] for each in ("", research, "Be fair.")}
-    assert kinds == {"": "none", research: "research", "Be fair.": "own"}
+
+
+def test_a_challenge_opens_once_everything_required_is_done() -> None:
+    done = Facts(
+        "birds", tuple(Step), True, (), True, False, True, organisers=1, sends_mail=False, mail_lacks="None"
+    )
+    contradicted = Facts("birds", tuple(Step), True, ("x",), True, False, True, organisers=2, sends_mail=True)
+    begun = Facts("birds", (Step.CHECK,), True, (), False, True, False, organisers=1, sends_mail=True)
+
+    assert draft_rules.can_open(draft_rules.checklist_of(done))
+    assert not draft_rules.can_open(draft_rules.checklist_of(contradicted))
+    assert draft_rules.can_open(draft_rules.checklist_of(replace(done, invited=2)))
+    lacking = draft_rules.checklist_of(replace(done, invited=2, not_invited=["ash@example.org"]))
+    assert not draft_rules.can_open(lacking)
+    assert "1 of 2 are not, such as ash@example.org." in "".join(each.text for each in lacking)
+    left = [each for each in draft_rules.checklist_of(begun) if not each.is_done]
+    assert [each.address for each in left] == [
+        "/organise/new/birds/scoring",
+        "/organise/new/birds/page",
+        "/organise/new/birds/page",
+        "/organise/challenges/birds/organisers",
+    ]
+    assert left[1].text == "A worker is at it."
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,6 @@ FIXED = {
     "invitation_id": "1",
     "announcement_id": "1000000",
     "notice_id": "1000000",
-    "step": "scoring",
 }
 NOWHERE = dict.fromkeys(("truth_id", "user_id", "message_id", "rescore_id", "phase_id", "team_id", "person", "pair_id", "slot_id", "announcement_id", "thread_id", "mail_id", "webhook_id", "notification_id", *OF_A_RESULT), "999999999") | {
     "undecided_run_id": "999999999",
