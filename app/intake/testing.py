@@ -47,6 +47,7 @@ from app.models import (
     RunState,
     Submission,
     Team,
+    TeamMessage,
     Thread,
     Upload,
 )
@@ -148,8 +149,10 @@ def delete_phases(session: Session, challenge_id: int) -> None:
     """Delete the phases of a locked draft, whose test runs were deleted. Raises ConflictError as `require_no_files` does."""
     require_no_files(session, challenge_id)
     phases = _phases(challenge_id)
-    for table in (BoardGroups, Board, ExtraSlot, GroundTruth):
+    for table in (Rescore, BoardGroups, Board, ExtraSlot, GroundTruth):
         session.execute(delete(table).where(table.phase_id.in_(phases)))
+    for about in (Thread, TeamMessage):
+        session.execute(update(about).where(about.phase_id.in_(phases)).values(phase_id=None))
     session.execute(delete(Phase).where(Phase.challenge_id == challenge_id))
 
 

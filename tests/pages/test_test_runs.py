@@ -262,6 +262,23 @@ def test_making_the_phases_again_and_deleting_a_draft_delete_its_test_runs(draft
     assert draft.organiser.post(f"{NEW}/{draft.code}/delete").status_code == 303
 
 
+def test_a_draft_whose_phase_was_scored_again_and_asked_about_is_made_again_and_deleted(draft: Draft) -> None:
+    code = draft.code
+    rescored = draft.organiser.post(f"/organise/phases/{phase_of(draft)}/rescore")
+    asked = draft.organiser.post(
+        f"/challenges/{code}/ask", data={"title": "Which classes?", "text": "All?", "image_set": "test"}
+    )
+    draft.work()
+    draft.place.save(code, "scoring", protocol="voc2007", own="mean", others="live")
+    made = draft.organiser.post(f"{NEW}/{code}/phases")
+    do_all(draft.platform)
+
+    assert (rescored.status_code, asked.status_code, made.status_code) == (303, 303, 303)
+    assert "Make the phases" not in draft.place.page(f"/organise/challenges/{code}")
+    assert draft.organiser.post(f"{NEW}/{code}/delete").status_code == 303
+    assert draft.organiser.get(f"/organise/challenges/{code}").status_code == 404
+
+
 def test_a_viewer_of_a_draft_makes_no_test_run(draft: Draft, app: FastAPI) -> None:
     viewer = registered(TestClient(app, follow_redirects=False), "viewer.test@example.org")
     new = {"email": "viewer.test@example.org", "role": "viewer"}

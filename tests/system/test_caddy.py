@@ -240,7 +240,8 @@ def test_slow_clients_and_idle_connections_hardly_slow_others_down(oak: Client, 
         beside = measured()
         assert eventually(lambda: all(_was_closed(each) for each in senders))
 
-    ratios = {path: beside[path] / max(seconds, 0.002) for path, seconds in alone.items()}
+    # a cached page takes 3 ms, less than what a busy machine adds to any
+    ratios = {path: beside[path] / max(seconds, 0.005) for path, seconds in alone.items()}
     assert max(ratios.values()) < 2, (alone, beside)
 
 
