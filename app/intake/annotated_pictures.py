@@ -116,9 +116,12 @@ def request(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> None:
     platform.notifier.wake_workers()
 
 
-def store_public(platform: Platform, intake_id: uuid.UUID, pack: bytes) -> None:
-    """Store pictures of public annotation, in place of earlier ones."""
-    _store(platform, PUBLIC_PICTURES, str(intake_id), pack)
+def store_public(platform: Platform, intake_id: uuid.UUID, pack: bytes | None) -> None:
+    """Store pictures of public annotation, or None if there are none, in place of earlier ones."""
+    if pack is None:
+        _delete(platform, Artefact.kind == PUBLIC_PICTURES, Artefact.subject == str(intake_id))
+    else:
+        _store(platform, PUBLIC_PICTURES, str(intake_id), pack)
 
 
 def store_hidden(platform: Platform, payload: Mapping[str, Any], pack: bytes) -> None:

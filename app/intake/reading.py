@@ -261,8 +261,8 @@ def _read_or_apply(platform: Platform, claim: Claim, task: ReadingTask) -> None:
         watch = ReadingWatch(platform, claim, task, folder)
         report = _inspected(platform, task, folder, watch, tuple(each.set for each in wanted))
         if not wanted:
-            if (folder / DRAWN).exists():
-                annotated_pictures.store_public(platform, task.intake_id, (folder / DRAWN).read_bytes())
+            drawn = (folder / DRAWN).read_bytes() if (folder / DRAWN).exists() else None
+            annotated_pictures.store_public(platform, task.intake_id, drawn)
             _record(platform, claim, task, _report_of(report))
         elif task.application:
             watch.note({"step": "making the phases", "done": 0, "total": None})

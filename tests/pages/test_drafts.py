@@ -27,6 +27,7 @@ from app.images import archives
 from app.intake import applying, intakes, keys, reading
 from app.jobs.sandbox import run_in_subprocess
 from app.models import (
+    Artefact,
     AuditRecord,
     Base,
     Board,
@@ -35,6 +36,7 @@ from app.models import (
     ChallengeVisibility,
     GroundTruth,
     Intake,
+    IntakeFile,
     NameSecret,
     Phase,
     Picture,
@@ -527,6 +529,27 @@ def test_phases_are_made_again_when_a_step_changes(place: Place) -> None:
             .where(Challenge.code == code, Phase.image_set == "test")
         ).one()
     assert tuple(map(str, found)) == ("voc2007", "ladder")
+
+
+def test_drawings_of_annotation_are_deleted_once_it_is_sent_as_hidden(place: Place) -> None:
+    code = place.draft()
+    place.send(code, public=zipped(kit("val")), images=zipped({f"{name}.jpg": jpeg() for name in "abc"}))
+    with place.platform.transaction() as session:
+        challenge = session.scalars(select(Challenge).where(Challenge.code == code)).one()
+        intake = intakes.newest(session, challenge.id)
+        assert intake is not None
+        files = select(IntakeFile.id).where(IntakeFile.intake_id == intake.id, IntakeFile.role == "public")
+        [public] = session.scalars(files)
+    drawing = f"/organise/data-sets/{intake.id}/pictures/public/1"
+    before = place.organiser.get(drawing).status_code
+
+    place.organiser.delete(f"/api/v1/organise/data-set-files/{public}").raise_for_status()
+    place.send(code, hidden=zipped(kit("val")))
+
+    assert (before, place.organiser.get(drawing).status_code) == (200, 404)
+    with place.platform.transaction() as session:
+        kept = select(func.count()).select_from(Artefact).where(Artefact.subject == str(intake.id))
+        assert session.scalar(kept) == 0
 
 
 def test_an_address_that_changes_while_phases_are_made_leaves_no_challenge_at_the_former_one(
