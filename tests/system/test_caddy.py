@@ -242,7 +242,8 @@ def test_slow_clients_and_idle_connections_hardly_slow_others_down(oak: Client, 
 
     # a cached page takes 3 ms, less than what a busy machine adds to any
     ratios = {path: beside[path] / max(seconds, 0.005) for path, seconds in alone.items()}
-    assert max(ratios.values()) < 2, (alone, beside)
+    # others would wait for seconds if slow clients held what answers them
+    assert max(ratios.values()) < 10, (alone, beside)
 
 
 def _was_closed(connection: socket.socket) -> bool:
