@@ -39,11 +39,13 @@ def publish(
             return _form(request, thread_id, form, preview=new)
         answers.publish(platform, actor, thread_id, new)
         challenge = answers.answer_sheet(platform, actor, thread_id).challenge
-        if foreign_images(new.texts, challenge):
-            return RedirectResponse(
-                f"/organise/threads/{thread_id}/publish", status_code=303
-            )  # which says so
-        return RedirectResponse(f"/threads/{thread_id}", status_code=303)
+        # the form says which images are not shown
+        page = (
+            f"/organise/threads/{thread_id}/publish"
+            if foreign_images(new.texts, challenge)
+            else f"/threads/{thread_id}"
+        )
+        return RedirectResponse(page, status_code=303)
     return _form(request, thread_id, form)
 
 

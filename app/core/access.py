@@ -512,8 +512,8 @@ def require(
     Raises `missing` if there is no such row or the actor may not see the challenge, and ForbiddenError if they see it but may
     not do `action` there.
     """
-    may = rows_for(actor, action, challenge=challenge)
-    whole = statement.add_columns(may).where(visible_to(actor, challenge))
+    is_permitted = rows_for(actor, action, challenge=challenge)
+    whole = statement.add_columns(is_permitted).where(visible_to(actor, challenge))
     if lock:
         whole = whole.with_for_update(key_share=True).execution_options(populate_existing=True)
     row = session.execute(whole).one_or_none()

@@ -355,9 +355,8 @@ def _classification(truth: GroundTruth, matches: Sequence[RankedPredictions]) ->
     return predictions
 
 
-OfPerson = tuple[
-    tuple[str, int], str, float, tuple[PersonPart, ...]
-]  # image and number, name, confidence, parts
+# image and number, name, confidence, parts
+OfPerson = tuple[tuple[str, int], str, float, tuple[PersonPart, ...]]
 
 
 def _actions(truth: GroundTruth, action: str, parsed: Any) -> Iterator[OfPerson]:

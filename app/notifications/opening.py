@@ -101,7 +101,7 @@ class MarkOpened:
     """Middleware that marks as read what a person is told of the page that they open: before it is made, for the number in its
     header; of a part that a page follows after it is made, because it shows what has just happened.
 
-    Programs and prefetching browsers have not read it, nor has somebody who sees it with another's eyes.
+    Programs and prefetching browsers have not read it, nor has somebody who views it as another person.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -81,7 +81,7 @@ class OpenSession:
 
     actor: Actor | None  # its owner; None if suspended
     awaits_code: bool
-    view: View | None = None  # of a challenge with other eyes
+    view: View | None = None  # of a challenge, as somebody else
 
 
 @dataclass(frozen=True, slots=True)

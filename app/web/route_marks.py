@@ -46,8 +46,8 @@ def largest_body(body: Body | None, actor: Actor, settings: Settings) -> int:
 class Marks:
     """What a route says of itself.
 
-    sends_file: a large one, which may take long to leave. in_views: whether it is part of what organisers can do while they see
-    a challenge with other eyes; None if that is to be seen from its action and address.
+    sends_file: a large one, which may take long to leave. in_views: whether it is part of what organisers can do while they view
+    a challenge as somebody else; None if its action and address tell.
     """
 
     takes: Body | None = None

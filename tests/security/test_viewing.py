@@ -1,4 +1,4 @@
-"""An organiser sees a challenge with other eyes: never more than those see, never anywhere else, never to change anything."""
+"""An organiser views a challenge as somebody else: never more than they see, never anywhere else, never to change anything."""
 
 from dataclasses import dataclass
 from datetime import timedelta
