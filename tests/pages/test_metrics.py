@@ -19,6 +19,7 @@ from app.operations import metrics
 from app.platform import Platform
 from tests.pages.conftest import Browser
 from tests.pages.statements import asked
+from tests.patience import take_time
 from tests.system.rows import Rows, made
 from tests.system.servers import OwnServers, plain
 
@@ -266,6 +267,7 @@ def test_metrics_never_scan_the_table_of_runs(
 ) -> None:
     values = {"result": rows.result(), "truth": rows.truths[0], "scorer": OLD, "team": rows.team_id}
     with monitored.transaction() as session:
+        take_time(session)
         session.execute(text(HISTORY), values)
     with psycopg.connect(plain(own_servers.owners_url(database_url)), autocommit=True) as owner:
         owner.execute("ANALYZE run")

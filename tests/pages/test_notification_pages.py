@@ -15,6 +15,7 @@ from app.people.tokens import NewToken, create_token
 from app.platform import Platform
 from tests.pages.people_told import Scene, scene
 from tests.pages.statements import asked
+from tests.patience import take_time
 from tests.system.plans import rows_read
 
 AT = "2026-11-30T12:00:00+00:00"
@@ -44,6 +45,7 @@ def give(people: Scene, count: int) -> None:
     )
     known = {"challenge": people.challenge_id, "phase": people.rows.phase_id, "at": AT, "count": count}
     with people.platform.transaction() as session:
+        take_time(session)
         session.execute(statement, known | {"member": people.people["member"]})
 
 

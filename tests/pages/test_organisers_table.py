@@ -46,6 +46,7 @@ from tests.pages.statements import asked
 from tests.pages.test_accounts import registered
 from tests.pages.test_threads import fill_threads
 from tests.pages.views import report
+from tests.patience import take_time
 from tests.second_factors import give_second_factor
 from tests.system.rows import Rows, described, made
 
@@ -405,6 +406,7 @@ def fill(rows: Rows, number: int) -> None:
     """Add teams with an upload, a method, a submission and a failed result each, and as many rows of everything else."""
     values = {"number": number, "phase": rows.phase_id, "person": rows.user_id}
     with rows.platform.transaction() as session:
+        take_time(session)
         session.execute(text(FILL), values)
         challenge = session.get_one(Phase, rows.phase_id).challenge_id
         code = session.get_one(Challenge, challenge).code

@@ -19,6 +19,7 @@ from tests.pages.conftest import Browser
 from tests.pages.statements import asked
 from tests.pages.test_accounts import PASSWORD
 from tests.pages.test_teams import Person, new_challenge, organise, people
+from tests.patience import take_time
 from tests.system.kits import results, small_kit
 from tests.working import do_all
 
@@ -460,6 +461,7 @@ def test_lists_and_threads_are_paged_and_need_few_statements(
 def fill_threads(platform: Platform, code: str, user_id: int, count: int, messages: int = 1) -> None:
     """Add many threads of a person without a team, with so many messages each."""
     with platform.transaction() as session:
+        take_time(session)
         challenge = session.scalars(select(Challenge.id).where(Challenge.code == code)).one()
         values = {"challenge": challenge, "user": user_id, "count": count, "messages": messages}
         add_threads = (
