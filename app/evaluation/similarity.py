@@ -18,7 +18,9 @@ from app.challenges.challenges import PhaseView, organised_by
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ConflictError, NotFoundError
-from app.jobs import queue, sandbox
+from app.evaluation import near_duplicates
+from app.evaluation.near_duplicates import Likeness, similarity_of_sketches
+from app.jobs import queue
 from app.jobs.sandbox import ChildLimits, LimitExceededError, run_in_subprocess
 from app.models import (
     JobKind,
@@ -33,7 +35,6 @@ from app.models import (
 )
 from app.platform import Platform
 from app.storage import content_key
-from scoring.analysis.near_duplicates import Likeness, similarity_of_sketches
 
 log = structlog.get_logger()
 
@@ -66,7 +67,7 @@ class PairSide:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two similar results of a board. The values are explained in `scoring.analysis.near_duplicates.Likeness`."""
+    """Two similar results of a board. The values are explained in `near_duplicates.Likeness`."""
 
     id: int
     competition: int
@@ -392,7 +393,9 @@ def _sketch(platform: Platform, subject: Subject) -> bytes:
         platform.archives.materialise(subject.archive) as archive,
         platform.descriptions.materialise(subject.description) as description,
     ):
-        return run_in_subprocess(_limits(platform), sandbox.sketch, archive, description, subject.competition)
+        return run_in_subprocess(
+            _limits(platform), near_duplicates.sketch, archive, description, subject.competition
+        )
 
 
 def _compare(platform: Platform, subject: Subject, other: Subject) -> None:
@@ -414,7 +417,7 @@ def _likeness(platform: Platform, subject: Subject, other: Subject) -> Likeness:
         platform.descriptions.materialise(subject.description) as description,
     ):
         output = run_in_subprocess(
-            _limits(platform), sandbox.likeness, one, two, description, subject.competition
+            _limits(platform), near_duplicates.likeness, one, two, description, subject.competition
         )
     return Likeness(**json.loads(output))
 

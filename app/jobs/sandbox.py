@@ -40,7 +40,6 @@ from scoring import (
 )
 from scoring.analysis.diagnosis import Diagnosis, Files, NoDiagnosisError, diagnose
 from scoring.analysis.image_outcomes import outcomes_by_image, pack_outcomes
-from scoring.analysis.near_duplicates import compare_archives, sketch_of
 from scoring.data.description import PublicCounts
 from scoring.data.label_digests import label_digests
 from scoring.saved_matches import open_matches
@@ -169,17 +168,6 @@ def standard_error(truth: Path, results: tuple[tuple[Path, str], tuple[Path, str
         for statistics, report in results
     )
     return json.dumps(standard_error_of_difference(one, other)).encode()
-
-
-def sketch(archive: Path, description: Path, competition: int) -> bytes:
-    """Return the sketch of an archive's results in a competition; it does not depend on hidden annotation."""
-    return sketch_of(archive, Description.from_json(description.read_text()), competition)
-
-
-def likeness(one: Path, other: Path, description: Path, competition: int) -> bytes:
-    """Return the similarity of two archives' results in a competition, as JSON of a `Likeness`."""
-    public = Description.from_json(description.read_text())
-    return json.dumps(asdict(compare_archives(one, other, public, competition))).encode()
 
 
 WATCH_SECONDS = 1.0

@@ -15,7 +15,6 @@ from scoring.analysis.examples import (
 from scoring.analysis.hard_images import HardImages, find_hard_images, find_hard_images_of_segmentation
 from scoring.analysis.random_baseline import random_baseline
 from scoring.analysis.ranked_detections import RankedDetections, detections_of
-from scoring.analysis.similarity import common_boxes, pixel_agreement, rank_correlation
 from scoring.analysis.sweeps import Sweep, sweep_image_area, sweep_iou_threshold, sweep_object_area
 
 __all__ = [
@@ -29,7 +28,6 @@ __all__ = [
     "RankedDetections",
     "Sweep",
     "break_down",
-    "common_boxes",
     "detections_of",
     "diagnose",
     "examples_of_detections",
@@ -38,9 +36,7 @@ __all__ = [
     "find_errors",
     "find_hard_images",
     "find_hard_images_of_segmentation",
-    "pixel_agreement",
     "random_baseline",
-    "rank_correlation",
     "sweep_image_area",
     "sweep_iou_threshold",
     "sweep_object_area",

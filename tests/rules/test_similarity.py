@@ -2,8 +2,8 @@
 
 import pytest
 
+from app.evaluation.near_duplicates import Likeness
 from app.evaluation.similarity import MAX_COMPARED, Subject, are_similar, choose_for_comparison
-from scoring.analysis.near_duplicates import Likeness
 
 
 def result(number: int, fingerprint: str = "") -> Subject:

@@ -1,4 +1,4 @@
-"""Hard images, the similarity of methods, and the random baseline."""
+"""Hard images, the random baseline, and boxes of ranked predictions."""
 
 from pathlib import Path
 from statistics import fmean, median
@@ -16,11 +16,6 @@ from scoring.analysis.hard_images import (
 )
 from scoring.analysis.random_baseline import random_baseline
 from scoring.analysis.ranked_detections import RankedDetections, read_ranked_detections, with_boxes
-from scoring.analysis.similarity import (
-    common_boxes,
-    pixel_agreement,
-    rank_correlation,
-)
 from scoring.data.matches import Counts, ImageCounts, RankedPredictions
 from scoring.metrics.labels import ranked_average_precision, ranked_average_precision_11_points, roc_auc
 from scoring.metrics.ranking import IGNORED
@@ -119,82 +114,6 @@ def test_median_ranks_of_images_match_a_naive_implementation() -> None:
         naive.append(median(ranks))
 
     assert median_ranks(rankings, 12).tolist() == naive
-
-
-def naive_spearman(one: list[float], other: list[float]) -> float:
-    def ranks(values: list[float]) -> list[float]:
-        rising = sorted(values)
-        return [fmean(place for place, each in enumerate(rising) if each == value) for value in values]
-
-    a, b = ranks(one), ranks(other)
-    mean = fmean(a)
-    spread = [sum((x - mean) ** 2 for x in each) for each in (a, b)]
-    product = sum((x - mean) * (y - mean) for x, y in zip(a, b, strict=True))
-    return float(product / (spread[0] * spread[1]) ** 0.5)
-
-
-def test_the_correlation_is_spearmans_on_the_best_prediction_of_each_image() -> None:
-    rng = np.random.default_rng(6)
-    for _ in range(20):
-        results = [
-            [Prediction(int(rng.integers(8)), float(rng.integers(0, 5)), (1, 1, 5, 5)) for _ in range(14)]
-            for _ in range(2)
-        ]
-        most_confident = [
-            [max((a.confidence for a in predictions if a.image == image), default=-1.0) for image in range(8)]
-            for predictions in results
-        ]
-        one, other = (ranked_only(predictions) for predictions in results)
-
-        assert rank_correlation(one, other, 8) == pytest.approx(naive_spearman(*most_confident))
-
-
-def ranked_only(predictions: list[Prediction]) -> RankedPredictions:
-    ordered = sorted(predictions, key=lambda prediction: -prediction.confidence)
-    return RankedPredictions(
-        "cat",
-        0,
-        np.array([each.image for each in ordered], np.int32),
-        np.array([each.confidence for each in ordered]),
-        np.zeros(len(ordered), np.int8),
-    )
-
-
-def test_constant_confidences_have_no_correlation() -> None:
-    constant = RankedPredictions(
-        "cat", 0, np.arange(3, dtype=np.int32), np.full(3, 0.5), np.zeros(3, np.int8)
-    )
-
-    assert rank_correlation(constant, ranking(0, 1, 2), 3) is None
-    assert rank_correlation(ranking(0, 1, 2), ranking(2, 1, 0), 3) == pytest.approx(-1)
-    assert rank_correlation(ranking(), ranking(), 0) is None
-
-
-def test_common_boxes_are_counted_to_the_nearest_pixel_with_repetitions() -> None:
-    one = [
-        Prediction(0, 0.9, (1, 1, 5, 5)),
-        Prediction(0, 0.8, (1, 1, 5, 5)),
-        Prediction(1, 0.7, (2, 2, 9, 9)),
-    ]
-    other = [
-        Prediction(0, 0.1, (1.2, 0.9, 5, 5.4)),
-        Prediction(1, 0.1, (1, 1, 5, 5)),
-        Prediction(1, 0.2, (2, 2, 9, 9)),
-        Prediction(3, 0.2, (2, 2, 9, 9)),
-    ]
-
-    assert common_boxes(placed(one), placed(other)) == pytest.approx(2 / 3)
-    assert common_boxes(placed(other), placed(one)) == common_boxes(placed(one), placed(other))
-    assert common_boxes(placed(one), placed([])) is None
-
-
-def test_masks_agree_where_both_have_the_same_label_outside_void() -> None:
-    one, other = np.array([[0, 1], [2, 3]], np.uint8), np.array([[0, 1], [1, 3]], np.uint8)
-    truth = np.array([[0, 7], [7, 255]], np.uint8)
-
-    assert pixel_agreement([(one, other, truth), (one, one, truth)]) == 5 / 6
-    assert pixel_agreement([(one, other, np.full((2, 2), 255, np.uint8))]) is None
-    assert pixel_agreement([]) is None
 
 
 def labelled(positives: int, negatives: int, ignored: int = 0) -> RankedPredictions:

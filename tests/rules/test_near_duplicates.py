@@ -3,21 +3,26 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 import pytest
 
-from scoring import Description, labels_to_png
-from scoring.analysis.near_duplicates import (
+from app.evaluation.near_duplicates import (
     SKETCHED,
     SKETCHED_IMAGES,
     Likeness,
+    Predicted,
+    common_boxes,
     compare_archives,
+    rank_correlation,
     similarity_of_sketches,
     sketch_of,
 )
+from scoring import Description, labels_to_png
 from scoring.data.description import Image
 from tests.scoring.archives import gz, tar, written
+from tests.scoring.oracles import Prediction
 
 NAMES = tuple(f"i{number:03}" for number in range(60))
 PHASE = Description(
@@ -158,3 +163,69 @@ def test_a_set_without_persons_gives_an_empty_layout_sketch(tmp_path: Path) -> N
 
     assert not any(sketch_of(archive(tmp_path, "1.tar.gz", {"readme": "none"}), nobody, 3))
     assert not any(sketch_of(archive(tmp_path, "2.tar.gz", {"readme": "none"}), nobody, 5))
+
+
+def placed(predictions: list[Prediction]) -> Predicted:
+    return Predicted(
+        np.array([each.image for each in predictions], np.int32),
+        np.array([each.confidence for each in predictions]),
+        np.array([each.box for each in predictions], float).reshape(-1, 4),
+    )
+
+
+def ranking(*images: int) -> Predicted:
+    return Predicted(np.array(images, np.int32), np.linspace(1, 0, len(images)), np.empty((0, 4)))
+
+
+def naive_spearman(one: list[float], other: list[float]) -> float:
+    def ranks(values: list[float]) -> list[float]:
+        rising = sorted(values)
+        return [fmean(place for place, each in enumerate(rising) if each == value) for value in values]
+
+    a, b = ranks(one), ranks(other)
+    mean = fmean(a)
+    spread = [sum((x - mean) ** 2 for x in each) for each in (a, b)]
+    product = sum((x - mean) * (y - mean) for x, y in zip(a, b, strict=True))
+    return float(product / (spread[0] * spread[1]) ** 0.5)
+
+
+def test_the_correlation_is_spearmans_on_the_best_prediction_of_each_image() -> None:
+    rng = np.random.default_rng(6)
+    for _ in range(20):
+        results = [
+            [Prediction(int(rng.integers(8)), float(rng.integers(0, 5)), (1, 1, 5, 5)) for _ in range(14)]
+            for _ in range(2)
+        ]
+        most_confident = [
+            [max((a.confidence for a in predictions if a.image == image), default=-1.0) for image in range(8)]
+            for predictions in results
+        ]
+        one, other = (placed(predictions) for predictions in results)
+
+        assert rank_correlation(one, other, 8) == pytest.approx(naive_spearman(*most_confident))
+
+
+def test_constant_confidences_have_no_correlation() -> None:
+    constant = Predicted(np.arange(3), np.full(3, 0.5), np.empty((0, 4)))
+
+    assert rank_correlation(constant, ranking(0, 1, 2), 3) is None
+    assert rank_correlation(ranking(0, 1, 2), ranking(2, 1, 0), 3) == pytest.approx(-1)
+    assert rank_correlation(ranking(), ranking(), 0) is None
+
+
+def test_common_boxes_are_counted_to_the_nearest_pixel_with_repetitions() -> None:
+    one = [
+        Prediction(0, 0.9, (1, 1, 5, 5)),
+        Prediction(0, 0.8, (1, 1, 5, 5)),
+        Prediction(1, 0.7, (2, 2, 9, 9)),
+    ]
+    other = [
+        Prediction(0, 0.1, (1.2, 0.9, 5, 5.4)),
+        Prediction(1, 0.1, (1, 1, 5, 5)),
+        Prediction(1, 0.2, (2, 2, 9, 9)),
+        Prediction(3, 0.2, (2, 2, 9, 9)),
+    ]
+
+    assert common_boxes(placed(one), placed(other)) == pytest.approx(2 / 3)
+    assert common_boxes(placed(other), placed(one)) == common_boxes(placed(one), placed(other))
+    assert common_boxes(placed(one), placed([])) is None
