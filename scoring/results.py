@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 NOT_ENTERED: Final = "not entered"
 """The reason of a class without predictions, and how that of a mean without some of its classes begins."""
 
+_COUNTED: Final = "; the mean counts it as "
+"""What stood before the number that the mean counts a class as, in JSON that does not have the number by itself."""
+
 _WIDTH: Final = 80
 """Characters of a line of figures."""
 
@@ -280,9 +283,23 @@ class Result:
         from scoring.rules_as_json import rules_from_plain  # noqa: PLC0415 - rests on this module
 
         plain = json.loads(text)
-        rules = plain.pop("rules") if isinstance(plain, dict) else None
+        rules = None
+        if isinstance(plain, dict):
+            rules = plain.pop("rules")
+            plain["classes"] = [_as_written_today(each) for each in plain["classes"]]
         result = from_plain(cls, plain)
         return replace(result, rules=rules_from_plain(result, rules))
+
+
+def _as_written_today(plain: Any) -> Any:
+    """A class in JSON with `counted_as` and `is_entered`, which only its reason said in earlier releases.
+
+    >>> _as_written_today({"name": "cat", "reason": "no object; the mean counts it as 0"})["counted_as"]
+    0.0
+    """
+    reason = str(plain["reason"])
+    _, said, value = reason.rpartition(_COUNTED)
+    return {"counted_as": float(value) if said else None, "is_entered": reason != NOT_ENTERED} | plain
 
 
 def matches_in_memory(result: Result) -> AllMatches:

@@ -37,12 +37,21 @@ def test_a_result_is_read_from_its_json_unchanged() -> None:
     assert Result.from_json(result().to_json()) == result()
 
 
-def test_json_without_what_later_releases_added_is_read() -> None:
-    plain = json.loads(result().to_json())
-    for each in plain["classes"]:
-        del each["counted_as"], each["is_entered"]
+def test_json_of_releases_that_said_by_reasons_what_counts_is_read() -> None:
+    """Written by the release of 26 November 2026."""
+    text = (
+        '{"classes":[{"name":"cat","positives":4,"predictions":3,"reason":null,"value":0.5},'
+        '{"name":"dog","positives":1,"predictions":0,"reason":"not entered","value":null},'
+        '{"name":"owl","positives":0,"predictions":2,"reason":"there is no such object in the set; the mean counts it as 0",'
+        '"value":null}],"competition":3,"exhibits":[],"headline":0.25,"headline_reason":null,"measure":"AP",'
+        '"protocol":"voc2012","receipt":"ab","rules":null,"scorer":"1","task":"detection","truth":"cd"}'
+    )
 
-    assert Result.from_json(json.dumps(plain)).classes[0] == result().classes[0]
+    read = Result.from_json(text)
+
+    assert [each.counted_as for each in read.classes] == [None, None, 0.0]
+    assert [each.is_entered for each in read.classes] == [True, False, True]
+    assert str(read).endswith("0.2500  owl counts as 0")
 
 
 def test_equal_results_give_equal_json_without_false_positives_in_curves() -> None:
