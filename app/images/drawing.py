@@ -16,30 +16,26 @@ from typing import Any, Final
 import numpy as np
 from pydantic import TypeAdapter
 
+from app.images.hard_images import (
+    HardImages,
+    find_hard_images,
+    find_hard_images_of_segmentation,
+    labels_of_persons,
+)
 from app.images.packs import pack
+from scoring import BoxConvention, GroundTruth, competition_of, protocol_of
 from scoring.analysis.examples import (
     Examples,
     examples_of_detections,
     examples_of_ranking,
     examples_of_segmentation,
 )
-from scoring.analysis.hard_images import (
-    HardImages,
-    find_hard_images,
-    find_hard_images_of_segmentation,
-    labels_of_persons,
-)
 from scoring.analysis.ranked_detections import RankedDetections, read_ranked_detections
-from scoring.archives.result_files import competition_files
-from scoring.competitions import competition_of
 from scoring.data.arrays import Bytes, Floats, Labels
-from scoring.data.boxes import BoxConvention, convert_boxes
-from scoring.data.ground_truth import GroundTruth
+from scoring.data.boxes import convert_boxes
 from scoring.data.matches import ImageCounts, RankedPredictions
 from scoring.data.tables import PARTS
-from scoring.errors import Problems
-from scoring.protocols import TASKS, protocol_of
-from scoring.readers.image_index import ImageIndex
+from scoring.evaluation import read_predictions
 from scoring.readers.voc.label_images import LABEL_COLOURS
 from scoring.saved_matches import open_matches
 from scoring.tasks.detection.task import DETECTION
@@ -328,10 +324,8 @@ def _by_task(
         (image, each.number): each.box for image, objects in _objects(truth).items() for each in objects
     }
     if task in ("action", "layout"):
-        index, problems = ImageIndex.of(truth.description), Problems()
-        for file in competition_files(archive, truth.description, competition, problems=problems):
-            parsed = TASKS[task].read(file.read(), index, file=file.name, problems=problems)
-            found = _actions(truth, file.key, parsed) if task == "action" else _layouts(truth, parsed)
+        for each in read_predictions(archive, truth.description, competition):
+            found = _actions(truth, each.key, each.value) if task == "action" else _layouts(truth, each.value)
             for (image, number), name, confidence, parts in found:
                 box = persons.get((image, number))
                 predictions[image].append(DrawnPrediction(name, confidence, box, None, number, parts))
@@ -375,13 +369,8 @@ def _layouts(truth: GroundTruth, parsed: Any) -> Iterator[OfPerson]:
 
 
 def _predicted_label_images(archive: Path, truth: GroundTruth, competition: int) -> LabelImages:
-    index, problems, task = ImageIndex.of(truth.description), Problems(), TASKS["segmentation"]
-    found = {}
-    for file in competition_files(archive, truth.description, competition, problems=problems):
-        parsed = task.read(file.read(), index, file=file.name, problems=problems)
-        if parsed is not None:
-            found[parsed.image] = _label_image(parsed.labels)
-    return found
+    files = read_predictions(archive, truth.description, competition)
+    return {each.value.image: _label_image(each.value.labels) for each in files if each.value is not None}
 
 
 def _label_image(labels: Bytes) -> bytes:

@@ -12,8 +12,6 @@ from scoring.analysis.examples import (
     examples_of_ranking,
     examples_of_segmentation,
 )
-from scoring.analysis.hard_images import HardImages, find_hard_images, find_hard_images_of_segmentation
-from scoring.analysis.random_baseline import random_baseline
 from scoring.analysis.ranked_detections import RankedDetections, detections_of
 from scoring.analysis.sweeps import Sweep, sweep_image_area, sweep_iou_threshold, sweep_object_area
 
@@ -23,7 +21,6 @@ __all__ = [
     "ErrorKind",
     "Examples",
     "Files",
-    "HardImages",
     "NoDiagnosisError",
     "RankedDetections",
     "Sweep",
@@ -34,9 +31,6 @@ __all__ = [
     "examples_of_ranking",
     "examples_of_segmentation",
     "find_errors",
-    "find_hard_images",
-    "find_hard_images_of_segmentation",
-    "random_baseline",
     "sweep_image_area",
     "sweep_iou_threshold",
     "sweep_object_area",

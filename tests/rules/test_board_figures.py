@@ -3,10 +3,14 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from app.figures.board_figures import random_baseline
 from app.figures.drawings import BoardScores, MethodScores, summary_figures
 from app.web.charts.shapes import Circle, Figure, Line, Rect, Text
+from scoring.metrics.labels import ranked_average_precision, ranked_average_precision_11_points, roc_auc
 from scoring.published import classification_of_2007, detection_of_2007
 from scoring.statistics.scoreboard import Scoreboard
 
@@ -182,3 +186,26 @@ def test_the_random_baseline_is_drawn_where_it_is_known() -> None:
         if isinstance(shape, Line) and shape.style == "mark"
     ]
     assert len(marks) == 3  # including the one in the legend
+
+
+def outcomes(positives: int, negatives: int, ignored: int = 0) -> NDArray[np.int8]:
+    return np.repeat(np.array([1, 0, -1], np.int8), (positives, negatives, ignored))
+
+
+def test_the_random_baseline_is_the_mean_of_all_permutations() -> None:
+    found = random_baseline(outcomes(1, 3, 5), ranked_average_precision, permutations=4000)
+
+    assert found == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4, abs=0.015)
+    assert random_baseline(outcomes(40, 60), roc_auc, permutations=100) == pytest.approx(0.5, abs=0.02)
+
+
+def test_the_random_baseline_is_close_to_the_papers_value_for_person() -> None:
+    found = random_baseline(
+        outcomes(2007, 4952 - 2007), ranked_average_precision_11_points, permutations=100
+    )  # 43.4 in the paper, for one order
+
+    assert found == pytest.approx(0.434, abs=0.03)
+
+
+def test_without_positives_there_is_no_random_baseline() -> None:
+    assert random_baseline(outcomes(0, 4), ranked_average_precision, permutations=2) is None

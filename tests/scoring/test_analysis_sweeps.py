@@ -202,3 +202,18 @@ def test_sweeps_of_a_real_detector_include_its_scores(
 
         assert by_overlap.value == by_size.value == scores.pop(name)
     assert scores == {}
+
+
+def test_boxes_of_ranked_predictions_are_read_from_the_archive(tmp_path: Path) -> None:
+    truth = read_tree(kit(tmp_path).root, "test")
+    results = tmp_path / "results" / "VOC2012" / "Main"
+    results.mkdir(parents=True)
+    (results / "comp3_det_test_cat.txt").write_text("a_2 .1 1 1 8 8\na_1 .9 1 1 10 10\n")
+    (results / "comp3_det_test_dog.txt").write_text("a_1 .9 20 5 40 30\n")
+    evaluate(tmp_path / "results", truth, competition=3, protocol="voc2012", statistics=tmp_path / "kept")
+    _, rankings = open_rankings(tmp_path / "kept")
+
+    [cat] = read_ranked_detections(tmp_path / "results", truth, 3, rankings[:1])
+
+    assert cat.ranked.class_name == "cat"
+    assert cat.boxes.tolist() == [[1, 1, 10, 10], [1, 1, 8, 8]]

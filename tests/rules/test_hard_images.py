@@ -1,45 +1,18 @@
-"""Hard images, the random baseline, and boxes of ranked predictions."""
+"""The easiest, hardest and most confusing images of a class."""
 
-from pathlib import Path
 from statistics import fmean, median
 
 import numpy as np
-import pytest
 
-import scoring
-from scoring.analysis.hard_images import (
+from app.images.hard_images import (
     HardImage,
     find_hard_images,
     find_hard_images_of_segmentation,
     labels_of_persons,
     median_ranks,
 )
-from scoring.analysis.random_baseline import random_baseline
-from scoring.analysis.ranked_detections import RankedDetections, read_ranked_detections, with_boxes
 from scoring.data.matches import Counts, ImageCounts, RankedPredictions
-from scoring.metrics.labels import ranked_average_precision, ranked_average_precision_11_points, roc_auc
 from scoring.metrics.ranking import IGNORED
-from scoring.protocols import PROTOCOLS
-from scoring.readers.voc.tree import read_tree
-from scoring.saved_matches import open_rankings
-from scoring.tasks.detection.task import DETECTION
-from tests.scoring.builders import detections, ground_truth, kit
-from tests.scoring.oracles import Prediction, Thing
-
-RULES = PROTOCOLS["voc2012"].rules_of(DETECTION)
-
-
-def placed(predictions: list[Prediction], things: list[Thing] | None = None) -> RankedDetections:
-    lines, objects = detections(predictions), ground_truth(things or [])
-    matched = RULES.match_class(lines, objects)
-    ranked = RankedPredictions(
-        "cat",
-        objects.positives,
-        lines.image[matched.order],
-        lines.confidence[matched.order],
-        matched.outcomes,
-    )
-    return with_boxes(ranked, lines)
 
 
 def ranking(*images: int) -> RankedPredictions:
@@ -114,45 +87,3 @@ def test_median_ranks_of_images_match_a_naive_implementation() -> None:
         naive.append(median(ranks))
 
     assert median_ranks(rankings, 12).tolist() == naive
-
-
-def labelled(positives: int, negatives: int, ignored: int = 0) -> RankedPredictions:
-    outcomes = np.repeat(np.array([1, 0, -1], np.int8), (positives, negatives, ignored))
-    n = len(outcomes)
-    return RankedPredictions("cat", positives, np.arange(n, dtype=np.int32), np.linspace(1, 0, n), outcomes)
-
-
-def test_the_random_baseline_is_the_mean_of_all_permutations() -> None:
-    found = random_baseline(labelled(1, 3, 5), ranked_average_precision, permutations=4000)
-
-    assert found == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4, abs=0.015)
-    assert random_baseline(labelled(40, 60), roc_auc) == pytest.approx(0.5, abs=0.02)
-
-
-def test_the_random_baseline_is_close_to_the_papers_value_for_person() -> None:
-    found = random_baseline(
-        labelled(2007, 4952 - 2007), ranked_average_precision_11_points
-    )  # 43.4 in the paper, for one order
-
-    assert found == pytest.approx(0.434, abs=0.03)
-
-
-def test_without_positives_there_is_no_random_baseline() -> None:
-    assert random_baseline(labelled(0, 4), ranked_average_precision, permutations=2) is None
-
-
-def test_boxes_of_ranked_predictions_are_read_from_the_archive(tmp_path: Path) -> None:
-    truth = read_tree(kit(tmp_path).root, "test")
-    results = tmp_path / "results" / "VOC2012" / "Main"
-    results.mkdir(parents=True)
-    (results / "comp3_det_test_cat.txt").write_text("a_2 .1 1 1 8 8\na_1 .9 1 1 10 10\n")
-    (results / "comp3_det_test_dog.txt").write_text("a_1 .9 20 5 40 30\n")
-    scoring.evaluate(
-        tmp_path / "results", truth, competition=3, protocol="voc2012", statistics=tmp_path / "kept"
-    )
-    _, rankings = open_rankings(tmp_path / "kept")
-
-    [cat] = read_ranked_detections(tmp_path / "results", truth, 3, rankings[:1])
-
-    assert cat.ranked.class_name == "cat"
-    assert cat.boxes.tolist() == [[1, 1, 10, 10], [1, 1, 8, 8]]
