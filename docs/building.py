@@ -10,7 +10,7 @@ import pdoc.doc
 import pdoc.render
 
 import scoring
-from scoring.protocol_table import describe_protocols
+from app.challenges.protocols import protocols
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
@@ -28,7 +28,7 @@ def build(folder: Path) -> Path:
             _write(folder / f"{name.replace('.', '/')}.html", pdoc.render.html_module(module, documented))
         _write(folder / "search.js", pdoc.render.search_index(documented))
     template = pdoc.render.env.get_template("protocols.html.jinja2")
-    _write(folder / "protocols.html", template.render(protocols=describe_protocols()))
+    _write(folder / "protocols.html", template.render(protocols=protocols()))
     return folder / "scoring.html"
 
 

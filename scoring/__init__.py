@@ -70,6 +70,8 @@ if TYPE_CHECKING:
     from scoring.statistics.scoreboard import Scoreboard, read_scoreboard
     from scoring.tasks.coco.evaluation import evaluate_coco
     from scoring.tasks.layout.writer import layouts_to_xml
+    from scoring.tasks.protocol import Protocol
+    from scoring.tasks.task import TaskRules
     from scoring.validation import FoundCompetition, Validation, validate
 
 __all__ = [
@@ -114,6 +116,7 @@ __all__ = [
     "Part",
     "PathError",
     "Problem",
+    "Protocol",
     "RankDiagram",
     "Replicates",
     "Result",
@@ -124,6 +127,7 @@ __all__ = [
     "Standings",
     "Statistics",
     "SubmissionError",
+    "TaskRules",
     "TreeError",
     "Validation",
     "average_precision",
@@ -223,6 +227,8 @@ _NAMES: Final = {
     "statistics.scoreboard": ("Scoreboard", "read_scoreboard"),
     "tasks.coco.evaluation": ("evaluate_coco",),
     "tasks.layout.writer": ("layouts_to_xml",),
+    "tasks.protocol": ("Protocol",),
+    "tasks.task": ("TaskRules",),
     "validation": ("FoundCompetition", "Validation", "validate"),
 }
 _HOMES: Final = {name: module for module, names in _NAMES.items() for name in names}

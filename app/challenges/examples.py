@@ -6,7 +6,7 @@ import json
 import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from app.platform import Platform
 from scoring import Box, CompetitionInfo, Description, Layout, Part
 from scoring.competitions import expected_files
 from scoring.data.description import UNKNOWN_SIDE
-from scoring.protocol_table import ProtocolDescription, TaskDescription, describe_protocols
 
 CONFIDENCE = 0.5
 WHOLE_IMAGE = 0  # object number of a person in a challenge whose layout set lists only images
@@ -57,31 +56,6 @@ def first_file(description: Description, competition: scoring.CompetitionInfo) -
 def line_grammar(task: str) -> str:
     """Return the format of a task's prediction files, as the submission page shows it."""
     return GRAMMARS[task]
-
-
-@cache
-def protocols() -> tuple[ProtocolDescription, ...]:
-    """Return descriptions of all protocols."""
-    return describe_protocols()
-
-
-def protocol_named(name: str) -> ProtocolDescription | None:
-    """Return the protocol with this name or alias.
-
-    >>> protocol_named("voc2012").title
-    'PASCAL VOC 2012'
-    """
-    return next((each for each in protocols() if name in (each.name, *each.other_names)), None)
-
-
-def task_rules(protocol: str, task: str) -> TaskDescription | None:
-    """Return a description of how a protocol scores a task.
-
-    >>> task_rules("voc2007", "detection").threshold, task_rules("none", "detection")
-    ('IoU of at least 0.5', None)
-    """
-    known = protocol_named(protocol)
-    return next((each for each in known.tasks if each.task == task), None) if known else None
 
 
 def _classification(description: Description) -> Callable[[str], bytes]:

@@ -21,8 +21,9 @@ from app.challenges.challenges import (
     offered_competitions,
 )
 from app.challenges.disclosure import Use, disclosures_so_far, most_bits
-from app.challenges.examples import first_file, has_sizes, line_grammar, task_rules
+from app.challenges.examples import first_file, has_sizes, line_grammar
 from app.challenges.phase_rules import PhaseState
+from app.challenges.protocols import TaskDescription, task_rules
 from app.challenges.texts import ChallengeTexts
 from app.core.access import Actor, visible_to
 from app.core.errors import NotFoundError
@@ -36,7 +37,6 @@ from app.results import exposure, leaders, standings
 from app.results.standings import Matrix
 from app.submissions.methods import name_key
 from scoring import CompetitionInfo, Description, Limits
-from scoring.protocol_table import TaskDescription
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,13 @@ import scoring
 from app.boards.rows import BoardKey
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView
-from app.challenges.examples import first_file, line_grammar, protocol_named
+from app.challenges.examples import first_file, line_grammar
 from app.challenges.phase_rules import PhaseState
+from app.challenges.protocols import ProtocolDescription, protocol_named
 from app.core.access import Actor
 from app.core.errors import NotFoundError
 from app.platform import Platform
 from scoring import CompetitionInfo, Description, Image
-from scoring.protocol_table import ProtocolDescription
 
 
 @dataclass(frozen=True, slots=True)

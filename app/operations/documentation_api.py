@@ -2,12 +2,11 @@
 
 from fastapi import APIRouter
 
-from app.challenges.examples import protocols
+from app.challenges.protocols import ProtocolDescription, protocols
 from app.core.access import Action
 from app.operations import documentation
 from app.operations.documentation import FormatView
 from app.web.dependencies import requires
-from scoring.protocol_table import ProtocolDescription
 
 router = APIRouter(prefix="/api/v1", tags=["help"], dependencies=[requires(Action.READ_PUBLIC)])
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, RedirectResponse, Response
 
-from app.challenges.examples import protocols
+from app.challenges.protocols import protocols
 from app.core.access import Action
 from app.core.errors import NotFoundError
 from app.core.problems import PROBLEMS, example_problem

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData
 
 import scoring
-from app.challenges import examples
 from app.challenges.disclosure import DISCLOSURE_LEVELS
+from app.challenges.protocols import task_rules
 from app.challenges.texts import NewTexts
 from app.core.access import Action, Actor
 from app.core.errors import ConflictError
@@ -222,7 +222,7 @@ def _context_of_scoring(view: DraftView) -> dict[str, Any]:
     chosen = view.answers.scoring.protocol if view.answers.scoring else draft_rules.usual_protocol(dataset)
     numbers = draft_rules.competitions_of(dataset, what) if what else ()
     tasks = dict.fromkeys(scoring.competition_of(dataset, number).task for number in numbers)
-    found = [examples.task_rules(chosen, task) for task in tasks]
+    found = [task_rules(chosen, task) for task in tasks]
     return {
         "protocols": {name: scoring.PROTOCOLS[name].title for name in draft_rules.protocols_of(dataset)},
         "explained": [each for each in found if each is not None],

@@ -45,7 +45,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         "table", type=_path, metavar="TABLE.csv", help="a row for each method, a column for each class"
     )
     testing.set_defaults(command=compare)
-    listing = commands.add_parser("protocols", allow_abbrev=False, help="say how each protocol scores")
+    listing = commands.add_parser("protocols", allow_abbrev=False, help="list the protocols and their tasks")
     listing.set_defaults(command=list_protocols, text=table_of_protocols)
     for command in commands.choices.values():
         command.add_argument("--threads", type=_threads, default=DEFAULT_THREADS, metavar="N")

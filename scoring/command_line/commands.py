@@ -1,11 +1,10 @@
 """The commands `validate`, `statistics`, `significance` and `protocols`; `evaluate` has a module of its own."""
 
-import textwrap
 from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from scoring.analysis.object_counts import Count, count_objects
 from scoring.archives.result_files import default_limits
@@ -21,7 +20,7 @@ from scoring.data.description import Description
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.limits import UNLIMITED, Limits
 from scoring.errors import Problems
-from scoring.protocol_table import describe_protocols
+from scoring.protocols import PROTOCOLS
 from scoring.readers.voc.public_tree import read_public
 from scoring.readers.voc.tree import read_tree
 from scoring.statistics.rank_tests import compare_pairs, rank_methods
@@ -103,44 +102,26 @@ def compare(options: Namespace) -> Mapping[str, Any]:
     }
 
 
-_WIDTH: Final = 100
-_SHOWN: Final = ("counts", "threshold", "boxes", "measure", "mean", "sources")
-
-
 def list_protocols(_asked: Namespace) -> Mapping[str, Any]:
-    """Every protocol by name; of each its title, other names and tasks, and of each task how it is scored."""
+    """Every protocol by name; of each its title, other names and the titles of the tasks that it scores."""
     return {
         "protocols": {
             row.name: {
                 "title": row.title,
-                "other_names": row.other_names,
-                "tasks": {task.task: {**asdict(task), "threshold": task.threshold} for task in row.tasks},
+                "other_names": [name for name, each in PROTOCOLS.items() if each is row and name != row.name],
+                "tasks": {each.task.name: each.task.title for each in row.tasks},
             }
-            for row in describe_protocols()
+            for row in PROTOCOLS.values()
         }
     }
 
 
 def table_of_protocols(listed: Mapping[str, Any]) -> str:
-    """What `list_protocols` returns, for people to read; a task that is scored as in an earlier row refers to it."""
+    """What `list_protocols` returns, for people to read."""
     lines: list[str] = []
-    seen: dict[str, str] = {}
     for name, row in listed["protocols"].items():
-        names = ", ".join((name, *row["other_names"]))
-        lines += [f"{names}: {row['title']}"]
-        for task in row["tasks"].values():
-            text = "\n".join(_lines(task))
-            first = seen.setdefault(text, name)
-            lines += [f"  {task['title']}: as {first}" if first != name else f"  {task['title']}\n{text}"]
+        lines += [
+            f"{', '.join((name, *row['other_names']))}: {row['title']}",
+            f"  {'; '.join(row['tasks'].values())}",
+        ]
     return "\n".join(lines)
-
-
-def _lines(task: Mapping[str, Any]) -> list[str]:
-    lines: list[str] = []
-    for key in _SHOWN:
-        value = "; ".join(task[key]) if key == "sources" else task[key]
-        if value:
-            lines += textwrap.wrap(
-                f"{key + ':':<10} {value}", _WIDTH, initial_indent="    ", subsequent_indent=" " * 15
-            )
-    return lines

@@ -10,8 +10,8 @@ from urllib.parse import unquote, urldefrag
 import pytest
 
 import scoring
+from app.challenges.protocols import protocols
 from docs.building import build, modules
-from scoring.protocol_table import describe_protocols
 
 pytestmark = pytest.mark.slow
 
@@ -74,7 +74,7 @@ def test_every_protocol_and_task_is_on_the_page_of_protocols(pages: Mapping[str,
     page = pages["protocols.html"]
     text = " ".join(page.text.split())
 
-    for row in describe_protocols():
+    for row in protocols():
         assert row.name in page.anchors
         for task in row.tasks:
             assert f"{row.name}-{task.task}" in page.anchors

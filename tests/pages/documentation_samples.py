@@ -7,7 +7,7 @@ from typing import Any
 
 import scoring
 from app.boards.rows import BoardKey
-from app.challenges.examples import protocols, task_rules
+from app.challenges.protocols import protocols, task_rules
 from app.home.home import CompetitionView, ExampleFile
 from app.operations.documentation import formats
 from app.operations.documentation_site import EXAMPLE_ROWS, FILES, NAVIGATION, page_at, with_examples_of

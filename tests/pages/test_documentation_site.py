@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.routing import Match
 
-from app.challenges.examples import protocols
+from app.challenges.protocols import protocols
 from app.operations.documentation_pages import MOVED
 from app.operations.documentation_site import FILES, IMAGES, NAVIGATION, anchor_of, page_at, render
 from app.web.formats import score

@@ -14,6 +14,7 @@ import pytest
 
 from scoring.command_line import main as module
 from scoring.command_line.main import main
+from scoring.protocols import PROTOCOLS
 from tests.scoring.archives import gz, tar, zip_of
 from tests.scoring.builders import Kit, annotation, kit, thing
 
@@ -26,6 +27,7 @@ ON_THESE_CORES = """
 import os, sys
 os.sched_setaffinity(0, map(int, sys.argv[1].split(",")))
 from scoring.command_line.main import main
+from scoring.protocols import PROTOCOLS
 sys.exit(main(sys.argv[2:]))
 """
 
@@ -465,3 +467,16 @@ def test_the_command_module_can_be_run_and_imported(
 
     assert left.value.code == 2
     assert codes(json.loads(capsys.readouterr().out)) == ["usage"]
+
+
+def test_the_protocols_are_listed_with_their_tasks(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["protocols", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["protocols"]
+    assert main(["protocols"]) == 0
+    text = capsys.readouterr().out
+
+    assert {name: list(row["tasks"]) for name, row in listed.items()} == {
+        row.name: [each.task.name for each in row.tasks] for row in PROTOCOLS.values()
+    }
+    assert listed["oid_V2_detection_metrics"]["other_names"] == ["open_images_metrics"]
+    assert text.startswith("voc2006: PASCAL VOC 2006\n  Classification; Detection; Segmentation;")

@@ -1,13 +1,12 @@
-import json
+"""What the protocols do, in words."""
+
 import math
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
 
-from scoring.command_line.main import main
-from scoring.protocol_table import TaskDescription, describe_protocol, describe_protocols
+from app.challenges.protocols import WORDS, TaskDescription, describe_protocol, protocols
+from scoring.metrics.tensorflow import CONFIDENCE_FLOOR, MAX_DETECTIONS
 from scoring.protocols import PROTOCOLS
 from scoring.tasks.detection.task import DETECTION
 from scoring.tasks.task import TaskRules
@@ -21,7 +20,7 @@ def described(protocol: str, task: str) -> TaskDescription:
 
 
 def test_every_protocol_and_every_task_of_it_is_described() -> None:
-    found = {row.name: [each.task for each in row.tasks] for row in describe_protocols()}
+    found = {row.name: [each.task for each in row.tasks] for row in protocols()}
 
     assert found == {name: [each.task.name for each in row.tasks] for name, row in ROWS.items()}
 
@@ -71,40 +70,27 @@ def test_descriptions_repeat_shared_sentences_in_full() -> None:
 
     assert of_2006.startswith(of_2012.removesuffix(" Detections of difficult objects are ignored."))
     assert "unlike in later years, further ones are false positives" in of_2006
-    assert "confidences of -10 or less" in described("oid_V2_detection_metrics", "detection").counts
 
 
-def test_every_function_of_an_official_protocol_has_its_own_description() -> None:
-    texts = [
+def test_all_words_are_in_a_description() -> None:
+    """A word of a function that no protocol uses any more would stand there unread."""
+    described = [
         text
-        for row in describe_protocols()
+        for row in protocols()
         for task in row.tasks
-        for text in (task.counts, task.measure, task.mean)
+        for text in (task.counts, task.measure, task.mean, *task.sources)
     ]
 
-    assert [text for text in texts if "By the function" in text or "  " in text] == []
+    assert [text for text in described if "  " in text] == []
+    texts = {words.text: name for name, words in WORDS.items()}
+    assert [name for text, name in texts.items() if not any(text in each for each in described)] == []
 
 
-def test_a_custom_function_is_described_by_its_name() -> None:
-    rules = replace(PROTOCOLS["voc2012"].rules_of(DETECTION), average=max)
-    row = PROTOCOLS["voc2012"].with_rules("own2026", "Our challenge", TaskRules(DETECTION, rules))
+def test_the_words_name_the_limits_that_tensorflow_drops_detections_by() -> None:
+    counts = described("pascal_voc_detection_metrics", "detection").counts
 
-    [mean] = [each.mean for each in describe_protocol(row).tasks if each.task == "detection"]
-
-    assert mean == "By the function `max`."
-
-
-def test_descriptions_do_not_need_docstrings() -> None:
-    """`python -OO` removes docstrings."""
-    printed = [
-        subprocess.run(
-            [sys.executable, *flags, "-m", "scoring", "protocols"], capture_output=True, text=True, check=True
-        ).stdout
-        for flags in ([], ["-OO"])
-    ]
-
-    assert "The area under the PR curve" in printed[0]
-    assert printed[0] == printed[1]
+    assert f"confidences of {CONFIDENCE_FLOOR:g} or less" in counts
+    assert f"all but the {MAX_DETECTIONS:,} most confident" in counts
 
 
 def test_a_pooled_headline_is_described_by_its_pool() -> None:
@@ -115,28 +101,3 @@ def test_a_protocol_is_found_by_its_former_names() -> None:
     row = describe_protocol(PROTOCOLS["open_images_metrics"])
 
     assert (row.name, row.other_names) == ("oid_V2_detection_metrics", ("open_images_metrics",))
-
-
-def test_the_command_prints_every_protocol_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["protocols", "--json"])
-
-    listed = json.loads(capsys.readouterr().out)["protocols"]
-    assert code == 0
-    assert {name: list(row["tasks"]) for name, row in listed.items()} == {
-        name: [each.task.name for each in row.tasks] for name, row in ROWS.items()
-    }
-    assert listed["voc2007"]["tasks"]["detection"]["threshold"] == "IoU of at least 0.5"
-
-
-def test_the_command_prints_every_protocol_as_text_and_refers_to_equal_ones(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    code = main(["protocols"])
-
-    lines = capsys.readouterr().out.splitlines()
-    assert code == 0
-    assert [line for line in lines if not line.startswith(" ")] == [
-        f"{', '.join((row.name, *row.other_names))}: {row.title}" for row in describe_protocols()
-    ]
-    assert "  Detection: as voc2010" in lines
-    assert all(len(line) <= 100 for line in lines if line.startswith(" "))
