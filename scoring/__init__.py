@@ -15,6 +15,7 @@ from scoring.competitions import (
 if TYPE_CHECKING:
     from scoring.analysis.object_counts import Statistics, count_objects
     from scoring.archives.png import labels_to_png
+    from scoring.coco_evaluation import evaluate_coco
     from scoring.codec import from_plain, to_plain
     from scoring.data.annotations import AnnotatedObject, Annotation, Box, Part
     from scoring.data.boxes import BoxConvention
@@ -55,7 +56,8 @@ if TYPE_CHECKING:
     from scoring.readers.voc.label_images import label_colours
     from scoring.readers.voc.public_tree import read_public
     from scoring.readers.voc.tree import read_tree
-    from scoring.results import ClassResult, Explanation, Result
+    from scoring.results import Result
+    from scoring.scores import ClassResult, Explanation
     from scoring.statistics.bootstrap import bootstrap, intervals_of
     from scoring.statistics.comparison import (
         Comparison,
@@ -68,7 +70,6 @@ if TYPE_CHECKING:
     from scoring.statistics.rank_tests import RankDiagram, compare_pairs, rank_methods
     from scoring.statistics.resampling import Replicates
     from scoring.statistics.scoreboard import Scoreboard, read_scoreboard
-    from scoring.tasks.coco.evaluation import evaluate_coco
     from scoring.tasks.layout.writer import layouts_to_xml
     from scoring.tasks.protocol import Protocol
     from scoring.tasks.task import TaskRules
@@ -171,6 +172,7 @@ __all__ = [
 
 _NAMES: Final = {
     "analysis.object_counts": ("Statistics", "count_objects"),
+    "coco_evaluation": ("evaluate_coco",),
     "codec": ("from_plain", "to_plain"),
     "data.annotations": ("AnnotatedObject", "Annotation", "Box", "Part"),
     "data.boxes": ("BoxConvention",),
@@ -212,7 +214,8 @@ _NAMES: Final = {
     "readers.voc.kit_files": ("TreeError",),
     "readers.voc.public_tree": ("read_public",),
     "readers.voc.tree": ("read_tree",),
-    "results": ("ClassResult", "Explanation", "Result"),
+    "results": ("Result",),
+    "scores": ("ClassResult", "Explanation"),
     "statistics.bootstrap": ("bootstrap", "intervals_of"),
     "statistics.comparison": (
         "Comparison",
@@ -225,7 +228,6 @@ _NAMES: Final = {
     "statistics.rank_tests": ("RankDiagram", "compare_pairs", "rank_methods"),
     "statistics.resampling": ("Replicates",),
     "statistics.scoreboard": ("Scoreboard", "read_scoreboard"),
-    "tasks.coco.evaluation": ("evaluate_coco",),
     "tasks.layout.writer": ("layouts_to_xml",),
     "tasks.protocol": ("Protocol",),
     "tasks.task": ("TaskRules",),

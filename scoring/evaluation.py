@@ -27,9 +27,10 @@ from scoring.parallel import parallel_map
 from scoring.protocols import TASKS, default_protocol, protocol_of
 from scoring.readers.image_index import ImageIndex
 from scoring.results import Result
+from scoring.scores import Scores
 from scoring.tasks.protocol import Protocol, spell
 from scoring.tasks.reading import ResultReader
-from scoring.tasks.task import Keyed, Scores, Task
+from scoring.tasks.task import Keyed, Task
 
 SCORER: Final = "1"
 """The version of the scorer: another one may give other numbers for the same archive."""

@@ -28,7 +28,6 @@ from scoring.metrics.matching import (
     match_pascal_2006,
 )
 from scoring.metrics.measures import AP_11_POINTS, AP_AREA
-from scoring.results import Result
 from scoring.tasks.action.task import ACTION
 from scoring.tasks.classification.task import CLASSIFICATION
 from scoring.tasks.coco.task import COCO_DETECTION, COCO_SEGMENTATION, LVIS_DETECTION, LVIS_SEGMENTATION
@@ -179,27 +178,6 @@ def protocol_of(protocol: str | Protocol) -> Protocol:
     if not isinstance(protocol, str) or protocol not in PROTOCOLS:
         raise LookupError(f"no protocol is called {protocol!r}; there are {', '.join(PROTOCOLS)}")
     return PROTOCOLS[protocol]
-
-
-def rules_of(result: Result) -> Any:
-    """The rules that a result was scored by: its own, or where it holds none those of its official protocol.
-
-    Raises LookupError for a result that was put together or read from JSON without rules that are not official.
-
-    >>> from scoring import Detections, GroundTruth, evaluate
-    >>> truth = GroundTruth.from_arrays(["a"], ["cat"], [[1, 1, 10, 10]], convention="inclusive")
-    >>> found = Detections.from_arrays(["a"], ["cat"], [0.9], [[1, 1, 10, 9]])
-    >>> rules_of(evaluate(found, truth, protocol="voc2012")).iou_threshold
-    0.5
-    """
-    if result.rules is not None:
-        return result.rules
-    if result.protocol not in PROTOCOLS:
-        raise LookupError(
-            f"the result does not hold the rules of '{result.protocol}', which is no official protocol: "
-            "evaluate the predictions again"
-        )
-    return PROTOCOLS[result.protocol].rules_of(TASKS[result.task])
 
 
 def default_protocol(dataset: str) -> str:

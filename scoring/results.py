@@ -1,7 +1,7 @@
 """The result of an evaluation."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import wrap
@@ -13,69 +13,19 @@ from scoring.data.matches import AllMatches, RankedPredictions
 from scoring.errors import Problem
 from scoring.exhibits import ALL_FIGURES, Curve, Exhibit, RocCurve, ScoreTable
 from scoring.plotting import plot_curves, plot_values
+from scoring.protocols import PROTOCOLS, TASKS
+from scoring.rules_as_json import rules_from_plain, rules_to_plain
 from scoring.saved_matches import Origin, save_matches
+from scoring.scores import NOT_ENTERED, ClassResult, Details, Explanation
 
 if TYPE_CHECKING:
     import polars as pl
-
-NOT_ENTERED: Final = "not entered"
-"""The reason of a class without predictions, and how that of a mean without some of its classes begins."""
 
 _COUNTED: Final = "; the mean counts it as "
 """What stood before the number that the mean counts a class as, in JSON that does not have the number by itself."""
 
 _WIDTH: Final = 80
 """Characters of a line of figures."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClassResult:
-    """The score of one class in [0, 1], or None with the reason, and its numbers of positives and predictions.
-
-    counted_as: what the mean of the classes counts a class without a value as, where it does, as the kits do without objects;
-    the reason says so, too. is_entered: False for one without predictions where these may be left out.
-    """
-
-    name: str
-    value: float | None
-    reason: str | None
-    positives: int
-    predictions: int
-    counted_as: float | None = None
-    is_entered: bool = True
-
-    @classmethod
-    def not_entered(cls, name: str, positives: int) -> Self:
-        """A class without predictions.
-
-        >>> ClassResult.not_entered("cat", 1).reason
-        'not entered'
-        """
-        return cls(name, None, NOT_ENTERED, positives, 0, is_entered=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Why figures are not what one might expect: code, the class, how many objects or detections, and a sentence.
-
-    code: crowd, difficult, area, cap, tie, id, missed or wrong.
-    """
-
-    code: str
-    class_name: str
-    count: int
-    message: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Details:
-    """What COCO's protocols know besides the scores: the figures of each class, in [0, 1] or None, and why they are below 1.
-
-    explain: None for rules of LVIS, which have no explanations.
-    """
-
-    figures: Mapping[str, Mapping[str, float | None]]
-    explain: Callable[[], tuple[Explanation, ...]] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -267,9 +217,8 @@ class Result:
 
     def to_json(self) -> str:
         """One line of JSON, the same for the same result, without the matches."""
-        from scoring.rules_as_json import rules_to_plain  # noqa: PLC0415 - rests on this module
-
-        plain = to_plain(self) | {"rules": rules_to_plain(self)}
+        rules = None if self.protocol in PROTOCOLS else rules_to_plain(self.rules)
+        plain = to_plain(self) | {"rules": rules}
         return json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     @classmethod
@@ -280,15 +229,20 @@ class Result:
         >>> Result.from_json(result.to_json()) == result
         True
         """
-        from scoring.rules_as_json import rules_from_plain  # noqa: PLC0415 - rests on this module
-
         plain = json.loads(text)
         rules = None
         if isinstance(plain, dict):
             rules = plain.pop("rules")
             plain["classes"] = [_as_written_today(each) for each in plain["classes"]]
         result = from_plain(cls, plain)
-        return replace(result, rules=rules_from_plain(result, rules))
+        return replace(result, rules=_own_rules(result, rules))
+
+
+def _own_rules(result: Result, plain: Any) -> Any:
+    """The rules in JSON; those of an official protocol are never written, so that they cannot be others."""
+    if plain is not None and result.protocol in PROTOCOLS:
+        raise ValueError(f"'{result.protocol}' is the name of an official protocol, which has its own rules")
+    return rules_from_plain(result.task, plain)
 
 
 def _as_written_today(plain: Any) -> Any:
@@ -300,6 +254,27 @@ def _as_written_today(plain: Any) -> Any:
     reason = str(plain["reason"])
     _, said, value = reason.rpartition(_COUNTED)
     return {"counted_as": float(value) if said else None, "is_entered": reason != NOT_ENTERED} | plain
+
+
+def rules_of(result: Result) -> Any:
+    """The rules that a result was scored by: its own, or where it holds none those of its official protocol.
+
+    Raises LookupError for a result that was put together or read from JSON without rules that are not official.
+
+    >>> from scoring import Detections, GroundTruth, evaluate
+    >>> truth = GroundTruth.from_arrays(["a"], ["cat"], [[1, 1, 10, 10]], convention="inclusive")
+    >>> found = Detections.from_arrays(["a"], ["cat"], [0.9], [[1, 1, 10, 9]])
+    >>> rules_of(evaluate(found, truth, protocol="voc2012")).iou_threshold
+    0.5
+    """
+    if result.rules is not None:
+        return result.rules
+    if result.protocol not in PROTOCOLS:
+        raise LookupError(
+            f"the result does not hold the rules of '{result.protocol}', which is no official protocol: "
+            "evaluate the predictions again"
+        )
+    return PROTOCOLS[result.protocol].rules_of(TASKS[result.task])
 
 
 def matches_in_memory(result: Result) -> AllMatches:

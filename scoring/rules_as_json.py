@@ -1,4 +1,4 @@
-"""The rules of a result whose protocol is not official, as JSON: numbers as they are, functions by their names."""
+"""The rules of a protocol that is not official, as JSON: numbers as they are, functions by their names."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -10,35 +10,30 @@ import numpy as np
 from scoring.codec import from_plain, to_plain
 from scoring.data.arrays import Floats
 from scoring.protocols import PROTOCOLS
-from scoring.results import Result
 from scoring.tasks.protocol import spell
 
 
-def rules_to_plain(result: Result) -> Any:
-    """Every field of the rules; None for an official protocol, and for rules with a field that JSON cannot hold.
+def rules_to_plain(rules: Any) -> Any:
+    """Every field of the rules; None for None, and for rules with a field that JSON cannot hold.
 
     Functions and measures are spelled as in a receipt, and have to be those of an official protocol.
     """
-    if result.protocol in PROTOCOLS or result.rules is None:
+    if rules is None:
         return None
     try:
-        return {
-            each.name: _to_plain(each.name, getattr(result.rules, each.name)) for each in fields(result.rules)
-        }
+        return {each.name: _to_plain(each.name, getattr(rules, each.name)) for each in fields(rules)}
     except TypeError:
         return None
 
 
-def rules_from_plain(result: Result, plain: Any) -> Any:
-    """The rules that `rules_to_plain` turned into `plain`, for a result without its rules; None for None.
+def rules_from_plain(task: str, plain: Any) -> Any:
+    """The rules of a task that `rules_to_plain` turned into `plain`; None for None.
 
-    Raises KeyError, TypeError or ValueError for anything else, and for rules under the name of an official protocol.
+    Raises KeyError, TypeError or ValueError for anything else.
     """
     if plain is None:
         return None
-    if result.protocol in PROTOCOLS:
-        raise ValueError(f"'{result.protocol}' is the name of an official protocol, which has its own rules")
-    kind = _kinds()[result.task]
+    kind = _kinds()[task]
     hints = get_type_hints(kind)
     if not isinstance(plain, dict) or plain.keys() != hints.keys():
         raise ValueError(f"expected the fields of {kind.__name__} as 'rules'")

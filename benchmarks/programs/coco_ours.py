@@ -7,10 +7,10 @@ from pathlib import Path
 from serving import serve
 
 from scoring import evaluate_coco
+from scoring.coco_evaluation import score_coco
 from scoring.errors import Problems
 from scoring.readers.coco_json.detections import read_coco_detections
 from scoring.readers.coco_json.instances import read_instances
-from scoring.tasks.coco.evaluation import score_coco
 
 
 def _known(figures: Mapping[str, float | None]) -> Mapping[str, float]:

@@ -19,8 +19,7 @@ from scoring.data.description import UNKNOWN_SIDE
 from scoring.data.detections import Detections
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.limits import Limits
-from scoring.protocols import rules_of
-from scoring.results import Result, matches_in_memory
+from scoring.results import Result, matches_in_memory, rules_of
 from scoring.saved_matches import open_rankings
 from scoring.tasks.classification.task import CLASSIFICATION
 from scoring.tasks.detection.scoring import load

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from scoring.coco_evaluation import PROTOCOL, RULES, evaluate_coco
 from scoring.codec import to_plain
 from scoring.command_line.requirements import (
     WrongUseError,
@@ -19,10 +20,10 @@ from scoring.exhibits import ConfusionMatrix
 from scoring.protocols import PROTOCOLS, default_protocol
 from scoring.readers.voc.kit_files import dataset_of
 from scoring.readers.voc.tree import read_tree
-from scoring.results import ClassResult, Result
+from scoring.results import Result
+from scoring.scores import ClassResult
 from scoring.statistics.bootstrap import intervals_of
 from scoring.statistics.intervals import Interval
-from scoring.tasks.coco.evaluation import PROTOCOL, RULES, evaluate_coco
 
 
 def score(options: Namespace) -> Mapping[str, Any]:

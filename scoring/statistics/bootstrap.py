@@ -9,8 +9,8 @@ from scoring.data.arrays import Floats
 from scoring.data.checking import DataError, assert_is
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.matches import AllMatches
-from scoring.protocols import PROTOCOLS, TASKS, rules_of
-from scoring.results import Result, matches_in_memory
+from scoring.protocols import PROTOCOLS, TASKS
+from scoring.results import Result, matches_in_memory, rules_of
 from scoring.saved_matches import Origin, open_matches
 from scoring.statistics.intervals import LEVEL, WIDENING, IntervalTable, interval_table
 from scoring.statistics.resampling import (

@@ -8,7 +8,7 @@ from typing import Final
 from scoring.errors import Problem
 from scoring.exhibits import ScoreTable
 from scoring.metrics.averaging import Average
-from scoring.results import NOT_ENTERED, ClassResult
+from scoring.scores import NOT_ENTERED, ClassResult
 
 _UNKNOWN: Final = "which these rules do not know"
 NO_DIFFICULT: Final = f"marked as difficult, {_UNKNOWN}: difficult objects count like any other"

@@ -9,11 +9,9 @@ from scoring.archives.result_files import ResultFile
 from scoring.competitions import CompetitionInfo, expected_files
 from scoring.data.description import Description
 from scoring.data.ground_truth import GroundTruth
-from scoring.data.matches import AllMatches
-from scoring.errors import Problem, Problems
-from scoring.exhibits import Exhibit
+from scoring.errors import Problems
 from scoring.readers.image_index import ImageIndex
-from scoring.results import ClassResult, Details
+from scoring.scores import Scores
 from scoring.tasks.resampling import Sample
 
 Parsed = TypeVar("Parsed")
@@ -29,20 +27,6 @@ class Keyed(Generic[Parsed]):
 
     key: str
     value: Parsed
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Scores:
-    """The scores of one competition; None with a reason, never NaN; details: of COCO's protocols; notes: on the annotation."""
-
-    measure: str
-    headline: float | None
-    headline_reason: str | None
-    classes: tuple[ClassResult, ...]
-    exhibits: tuple[Exhibit, ...]
-    matches: AllMatches
-    details: Details | None = None
-    notes: tuple[Problem, ...] = ()
 
 
 class ReadFile(Protocol[Parsed_co]):

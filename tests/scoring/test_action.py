@@ -8,8 +8,9 @@ from scoring.errors import SubmissionError
 from scoring.evaluation import evaluate
 from scoring.exhibits import Curve, ScoreTable
 from scoring.readers.voc.tree import read_tree
-from scoring.results import ClassResult, Result
+from scoring.results import Result
 from scoring.saved_matches import open_rankings
+from scoring.scores import ClassResult
 from tests.scoring.builders import Kit, annotation, thing
 
 PEOPLE = annotation(thing("person"), thing("dog"), thing("person"))

@@ -9,8 +9,9 @@ from scoring.errors import SubmissionError
 from scoring.evaluation import evaluate
 from scoring.exhibits import Curve, RocCurve, ScoreTable
 from scoring.readers.voc.tree import read_tree
-from scoring.results import ClassResult, Result
+from scoring.results import Result
 from scoring.saved_matches import open_rankings
+from scoring.scores import ClassResult
 from tests.scoring.builders import Kit, annotation, kit
 
 CAT = "a_1 0.9\na_2 0.1\n"

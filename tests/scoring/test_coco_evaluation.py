@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from scoring import Result
+from scoring.coco_evaluation import evaluate_coco
 from scoring.errors import SubmissionError
-from scoring.tasks.coco.evaluation import evaluate_coco
 from tests.scoring.coco_detectors import as_json, assert_equal, real_detections
 from tests.scoring.coco_masks import compressed, draw_mask_set
 from tests.scoring.coco_sets import FIGURES, Plain, draw_coco_set

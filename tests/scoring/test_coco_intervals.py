@@ -12,11 +12,11 @@ from scoring import (
     GroundTruth,
     evaluate,
 )
+from scoring.coco_evaluation import evaluate_coco
 from scoring.metrics.coco.arrays import COCO_RULES
 from scoring.saved_matches import open_rankings
 from scoring.statistics.bootstrap import bootstrap, intervals_of
 from scoring.statistics.resampling import Draws
-from scoring.tasks.coco.evaluation import evaluate_coco
 from scoring.tasks.coco.task import COCO_DETECTION
 from scoring.tasks.resampling import RankingSample
 from tests.scoring.coco_sets import Plain, draw_coco_set

@@ -19,12 +19,12 @@ from scoring import (
     truth_of_boxes,
     validate,
 )
+from scoring.coco_evaluation import evaluate_coco
 from scoring.data.description import Description
 from scoring.data.limits import Limits
 from scoring.errors import SubmissionError
 from scoring.metrics.coco.arrays import COCO_RULES
 from scoring.protocols import COCO
-from scoring.tasks.coco.evaluation import evaluate_coco
 from scoring.tasks.coco.task import COCO_DETECTION
 from scoring.tasks.task import TaskRules
 from tests.scoring.archives import gz, tar, written

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from scoring.codec import dense, from_plain, sparse, to_plain
 from scoring.exhibits import ConfusionMatrix, Curve, Exhibit, RocCurve, ScoreTable
-from scoring.results import ClassResult, Result
+from scoring.results import Result
+from scoring.scores import ClassResult
 
 
 class Colour(StrEnum):

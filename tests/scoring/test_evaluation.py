@@ -10,8 +10,9 @@ from scoring.evaluation import SCORER, columns, evaluate, is_scorable
 from scoring.exhibits import Curve, ScoreTable
 from scoring.protocols import PROTOCOLS
 from scoring.readers.voc.tree import read_tree
-from scoring.results import ClassResult, Result
+from scoring.results import Result
 from scoring.saved_matches import open_rankings
+from scoring.scores import ClassResult
 from tests.scoring.builders import Kit, annotation, kit, thing
 
 CAT = "a_1 0.9 1 1 10 10\n"

@@ -6,8 +6,8 @@ from scoring import Result, SubmissionError, columns, evaluate, validate
 from scoring.exhibits import Curve, ScoreTable
 from scoring.metrics.persons import persons_of_layout_set
 from scoring.readers.voc.tree import read_tree
-from scoring.results import ClassResult
 from scoring.saved_matches import open_rankings
+from scoring.scores import ClassResult
 from tests.scoring.builders import Kit, annotation, part, thing
 from tests.scoring.layout_builders import layout, phase, truth_of, truth_of_images, xml_of
 from tests.scoring.layout_oracles import Given, Limb, Person

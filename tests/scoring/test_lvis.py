@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from scoring import Detections, GroundTruth, ScoreTable, evaluate, missing_truth, validate
+from scoring.coco_evaluation import evaluate_coco
 from scoring.command_line.main import main
 from scoring.errors import SubmissionError
 from scoring.statistics.bootstrap import intervals_of
-from scoring.tasks.coco.evaluation import evaluate_coco
 from tests.scoring.archives import gz, tar, written
 from tests.scoring.coco_sets import Plain
 from tests.scoring.lvis_sets import FIGURES, draw_lvis_set, official_lvis

@@ -34,7 +34,8 @@ from scoring.metrics.boxes import IoU
 from scoring.metrics.coco.arrays import COCO_RULES, LVIS_RULES
 from scoring.metrics.matching import ClassObjects, Matches, match_pascal
 from scoring.metrics.measures import AP_AREA
-from scoring.protocols import PROTOCOLS, rules_of
+from scoring.protocols import PROTOCOLS
+from scoring.results import rules_of
 from scoring.tasks.classification.task import CLASSIFICATION
 from scoring.tasks.coco.task import COCO_DETECTION, COCO_SEGMENTATION
 from scoring.tasks.detection.task import DETECTION

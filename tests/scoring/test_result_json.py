@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.exhibits import Curve, ScoreTable
-from scoring.results import ClassResult, Result
+from scoring.results import Result
+from scoring.scores import ClassResult
 from tests.scoring import oracles
 
 OUTCOMES = st.lists(st.sampled_from([1, 0, -1]), max_size=40)

@@ -25,11 +25,11 @@ from scoring.data.arrays import Bytes
 from scoring.data.label_maps import LabelMap, LabelRuns
 from scoring.data.matches import ImageCounts
 from scoring.exhibits import ScoreTable
-from scoring.results import ClassResult
 from scoring.saved_matches import open_matches
+from scoring.scores import ClassResult, Scores
 from scoring.tasks.segmentation.rules import BY_CLASS_ACCURACY, BY_IOU, SegmentationRules
 from scoring.tasks.segmentation.scoring import NOWHERE, SegmentationTruth, match, score
-from scoring.tasks.task import Keyed, Scores
+from scoring.tasks.task import Keyed
 from tests.scoring.builders import kit
 
 LABELS = ("background", "cat", "dog")

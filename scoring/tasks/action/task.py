@@ -10,13 +10,14 @@ from scoring.data.arrays import Integers
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.matches import RankedPredictions
 from scoring.metrics.labels import ClassLabels
+from scoring.scores import Scores
 from scoring.tasks.ranking.arrays import accepts_persons, split_persons
 from scoring.tasks.ranking.checks import check_persons, remark_on_confidences
 from scoring.tasks.ranking.reader import read_persons, read_persons_together
 from scoring.tasks.ranking.rules import LabelRules
 from scoring.tasks.ranking.scoring import Reasons, in_order, match, sample_of_labels, scores_of
 from scoring.tasks.resampling import RankingSample, only_images
-from scoring.tasks.task import Keyed, Scores, Task
+from scoring.tasks.task import Keyed, Task
 
 _REASONS: Final = Reasons("nobody in the set does it", "everybody in the set does it")
 

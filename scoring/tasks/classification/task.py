@@ -10,6 +10,7 @@ import numpy as np
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.matches import RankedPredictions
 from scoring.metrics.labels import ClassLabels, with_difficult
+from scoring.scores import Scores
 from scoring.tasks.outcome import table_with_difficult
 from scoring.tasks.ranking.arrays import accepts_images, split_images
 from scoring.tasks.ranking.checks import check_images, remark_on_confidences
@@ -17,7 +18,7 @@ from scoring.tasks.ranking.reader import read_images, read_images_together
 from scoring.tasks.ranking.rules import LabelRules
 from scoring.tasks.ranking.scoring import Reasons, in_order, match, sample_of_labels, scores_of
 from scoring.tasks.resampling import RankingSample
-from scoring.tasks.task import Keyed, Scores, Task
+from scoring.tasks.task import Keyed, Task
 
 _REASONS: Final = Reasons("there is no such object in the set", "there is such an object in every image")
 

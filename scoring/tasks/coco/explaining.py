@@ -12,7 +12,7 @@ from scoring.metrics.coco.matching import Pairs, find_pairs
 from scoring.metrics.coco.tables import CocoTables
 from scoring.readers.coco_json.detections import CocoResults
 from scoring.readers.coco_json.instances import CocoInstances
-from scoring.results import Explanation
+from scoring.scores import Explanation
 from scoring.tasks.outcome import NO_DIFFICULT
 
 
@@ -35,7 +35,7 @@ class Evidence:
 def explain(evidence: Evidence) -> tuple[Explanation, ...]:
     """The reasons of each class, at the lowest threshold of the rules and in objects of every size, in the order of the classes.
 
-    >>> from scoring.tasks.coco.evaluation import evaluate_coco
+    >>> from scoring.coco_evaluation import evaluate_coco
     >>> truth = b'''{"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations":
     ...   [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 50, 40], "area": 2000, "iscrowd": 1}]}'''
     >>> evaluate_coco(truth, b"[]").explain()[0].message

@@ -29,11 +29,11 @@ from scoring.metrics.masks.runs import mask_iou
 from scoring.metrics.weighting import Runs, Weights, weighted_average_precision_at
 from scoring.readers.coco_json.detections import CocoResults, take_results
 from scoring.readers.coco_json.instances import CocoInstances
-from scoring.results import ClassResult, Details, Explanation
+from scoring.scores import ClassResult, Details, Explanation, Scores
 from scoring.tasks.coco.explaining import Evidence, explain
 from scoring.tasks.coco.truth import Loaded, load_boxes, notes_of
 from scoring.tasks.resampling import RankingSample, count_by_class
-from scoring.tasks.task import Keyed, Scores
+from scoring.tasks.task import Keyed
 
 ABSENT: Final = "no object of the class counts"
 NOTHING_COUNTS: Final = "no class has an object that counts"

@@ -14,7 +14,7 @@ from scoring.data.ground_truth import GroundTruth
 from scoring.data.matches import RankedPredictions
 from scoring.exhibits import Exhibit, draw_precision
 from scoring.metrics.matching import ClassObjects, positives_without_difficult
-from scoring.results import ClassResult
+from scoring.scores import ClassResult, Scores
 from scoring.tasks.detection.rules import DetectionRules
 from scoring.tasks.outcome import (
     CROWDS_ARE_DIFFICULT,
@@ -26,7 +26,7 @@ from scoring.tasks.outcome import (
     table_with_difficult,
 )
 from scoring.tasks.resampling import RankingSample, count_by_class
-from scoring.tasks.task import Keyed, Scores
+from scoring.tasks.task import Keyed
 
 NOTHING_TO_FIND: Final = "there is no such object in the set"
 ALL_IGNORED: Final = "every detection matches a difficult object and is ignored"

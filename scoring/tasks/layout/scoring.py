@@ -16,11 +16,11 @@ from scoring.data.tables import PARTS
 from scoring.errors import Problem, SubmissionError
 from scoring.exhibits import draw_precision
 from scoring.metrics.persons import LayoutPersons, persons_of_layout_set
-from scoring.results import NOT_ENTERED, ClassResult
+from scoring.scores import NOT_ENTERED, ClassResult, Scores
 from scoring.tasks.layout.rules import LayoutRules
 from scoring.tasks.outcome import table_of_classes
 from scoring.tasks.resampling import RankingSample, count_by_class, only_images
-from scoring.tasks.task import Keyed, Scores
+from scoring.tasks.task import Keyed
 
 NOTHING_TO_FIND: Final = "nobody in the set has one"
 NOBODY_LISTED: Final = "every layout is of a person outside the set, and nothing is left to be counted"

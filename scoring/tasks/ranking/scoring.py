@@ -11,11 +11,11 @@ from scoring.data.confidences import ClassConfidences
 from scoring.data.matches import RankedPredictions
 from scoring.metrics.labels import ClassLabels, rank_by_confidence
 from scoring.metrics.ranking import TRUE_POSITIVE
-from scoring.results import ClassResult
+from scoring.scores import ClassResult, Scores
 from scoring.tasks.outcome import headline, say_what_counts, table_of_classes
 from scoring.tasks.ranking.rules import LabelRules
 from scoring.tasks.resampling import RankingSample, count_by_class
-from scoring.tasks.task import Keyed, Scores
+from scoring.tasks.task import Keyed
 
 
 @dataclass(frozen=True, slots=True)

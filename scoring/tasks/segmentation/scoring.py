@@ -12,11 +12,11 @@ from scoring.data.label_maps import BACKGROUND, LabelMap, LabelRuns
 from scoring.data.matches import NO_PAIRS, ImageCounts, LabelPairs
 from scoring.exhibits import ConfusionMatrix, Exhibit, ScoreTable
 from scoring.metrics.confusion import Counts, count_labels
-from scoring.results import ClassResult
+from scoring.scores import ClassResult, Scores
 from scoring.tasks.outcome import headline, say_what_counts, table_of_classes
 from scoring.tasks.resampling import PixelSample
 from scoring.tasks.segmentation.rules import SegmentationRules
-from scoring.tasks.task import Keyed, Scores
+from scoring.tasks.task import Keyed
 
 NOWHERE: Final = "there is no pixel of it in the set"
 
