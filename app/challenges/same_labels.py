@@ -15,11 +15,11 @@ import structlog
 from sqlalchemy import ColumnElement, and_, false, func, or_, select, true, update
 from sqlalchemy.orm import Session, aliased
 
-from app.challenges import challenges
+from app.challenges import challenges, label_digests
 from app.challenges.challenges import equal_labels
+from app.challenges.label_digests import LabelDigests
 from app.core import audit
 from app.core.errors import RateLimitedError, StorageDamagedError, StorageUnavailableError
-from app.jobs import sandbox
 from app.jobs.sandbox import ChildError, ChildLimits, run_in_subprocess
 from app.models import (
     AuditRecord,
@@ -35,7 +35,6 @@ from app.platform import Platform
 from app.storage import owner_of
 from app.storage.truth_key import IMAGE
 from scoring import from_plain
-from scoring.data.label_digests import LabelDigests
 
 log = structlog.get_logger()
 
@@ -94,7 +93,7 @@ def _digests(platform: Platform, key: str) -> LabelDigests:
     settings = platform.settings
     limits = ChildLimits(seconds=settings.intake_seconds, memory=settings.intake_memory, nice=NICE)
     with platform.truths.materialise(key) as path:
-        return from_plain(LabelDigests, json.loads(run_in_subprocess(limits, sandbox.digests, path)))
+        return from_plain(LabelDigests, json.loads(run_in_subprocess(limits, label_digests.digests, path)))
 
 
 def phases_hiding(

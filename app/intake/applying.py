@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 import scoring
 from app.challenges import challenges, same_labels, versions
 from app.challenges.challenges import PhaseView
+from app.challenges.label_digests import LabelDigests
 from app.challenges.phase_rules import parse_quota
 from app.core import audit
 from app.core.access import Actor
@@ -45,7 +46,6 @@ from app.web.forms import OrBlank
 from app.web.zones import Moment
 from scoring import from_plain, to_plain
 from scoring.competitions import CHALLENGES
-from scoring.data.label_digests import LabelDigests
 
 RULES: Final = {
     "disclosure", "quotas", "opens_at", "closes_at", "embargo", "frozen_days", "details_at_close", "only_complete", "competitions",

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 import scoring
 from app.challenges import challenges, news, same_labels, versions
 from app.challenges.challenges import description_of
+from app.challenges.label_digests import LabelDigests, label_digests
 from app.challenges.phase_rules import (
     PhaseRules,
     RuleChange,
@@ -41,7 +42,6 @@ from app.models import (
 from app.platform import Platform
 from app.results import ladder
 from app.storage import digest_of, owner_of
-from scoring.data.label_digests import LabelDigests, label_digests
 from scoring.errors import Problems
 
 

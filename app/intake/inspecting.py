@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 import scoring
+from app.challenges.label_digests import label_digests
 from app.images.decoding import PictureError
 from app.intake.class_choices import choose, counts_of
 from app.intake.comparing import compare
@@ -48,7 +49,6 @@ from app.intake.reports import (
 )
 from app.intake.unpacking import ProgressNotes, ReadingLimits, SentFile, SentPicture, Unpacked, unpack
 from scoring import GroundTruth, Problem, SubmissionError, to_plain
-from scoring.data.label_digests import label_digests
 from scoring.errors import Problems, Rule
 
 TRUTHS: Final = "truths"  # folder of the ground truth of each set

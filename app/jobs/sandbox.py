@@ -41,7 +41,6 @@ from scoring import (
 from scoring.analysis.diagnosis import Diagnosis, Files, NoDiagnosisError, diagnose
 from scoring.analysis.image_outcomes import outcomes_by_image, pack_outcomes
 from scoring.data.description import PublicCounts
-from scoring.data.label_digests import label_digests
 from scoring.saved_matches import open_matches
 from scoring.statistics.bootstrap import sample_of
 from scoring.statistics.kept_replicates import pack_replicates, read_replicates
@@ -93,11 +92,6 @@ def describe(truth: Path) -> bytes:
     ground_truth = GroundTruth.open(truth)
     found = {"description": ground_truth.description.to_json(), "missing": dict(missing_truth(ground_truth))}
     return json.dumps(found).encode()
-
-
-def digests(truth: Path) -> bytes:
-    """Return the digests of what annotation says of each image, as JSON of `LabelDigests`."""
-    return json.dumps(to_plain(label_digests(GroundTruth.open(truth)))).encode()
 
 
 def intervals(statistics: Path, truth: Path, report: str) -> bytes:

@@ -224,7 +224,7 @@ def _as_json(value: object) -> bytes:
 
 def _added_later(truth: GroundTruth) -> Iterator[tuple[str, bytes]]:
     try:
-        from scoring.data.label_digests import label_digests
+        from app.challenges.label_digests import label_digests
     except ImportError:
         return
     yield "label-digests.json", _as_json(label_digests(truth))

@@ -11,6 +11,7 @@ from zipfile import ZipFile
 import numpy as np
 import pytest
 
+from app.challenges.label_digests import LabelDigests, label_digests
 from scoring import (
     Description,
     GroundTruth,
@@ -23,7 +24,6 @@ from scoring import (
 )
 from scoring.analysis.diagnosis import Diagnosis
 from scoring.analysis.image_outcomes import pack_outcomes, read_outcomes
-from scoring.data.label_digests import LabelDigests, label_digests
 from scoring.saved_matches import open_matches, save_matches
 from scoring.statistics.bootstrap import bootstrap, intervals_of
 from scoring.statistics.kept_replicates import pack_replicates, read_replicates

@@ -1,17 +1,19 @@
 """What is annotated in each image, as digests that are the same however the annotation was written."""
 
 import hashlib
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.data.boxes import BoxConvention, convert_boxes
+from scoring import BoxConvention, GroundTruth, to_plain
+from scoring.data.boxes import convert_boxes
 from scoring.data.label_maps import VOID
-from scoring.data.stored_truth import StoredTruth
 from scoring.data.tables import Tables
 
 DECIMALS: Final = 3  # of a pixel; what converting between formats changes lies behind them
@@ -30,7 +32,12 @@ class LabelDigests:
     annotated: tuple[str, ...]
 
 
-def label_digests(truth: StoredTruth) -> LabelDigests:
+def digests(truth: Path) -> bytes:
+    """The digests of annotation in a file, as JSON of `LabelDigests`."""
+    return json.dumps(to_plain(label_digests(GroundTruth.open(truth)))).encode()
+
+
+def label_digests(truth: GroundTruth) -> LabelDigests:
     """The digests of annotation.
 
     Two annotations have the same if their images have the same names, and in each image the same objects with the same classes,
@@ -66,7 +73,7 @@ def _joined(parts: Sequence[bytes]) -> bytes:
     return b"".join(len(part).to_bytes(8, "little") + part for part in parts)
 
 
-def _facts(truth: StoredTruth) -> Iterator[Fact]:
+def _facts(truth: GroundTruth) -> Iterator[Fact]:
     lists, tables = truth.lists, truth.tables
     codes = _codes(lists.classes)
     images = lists.images

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.challenges.label_digests import LabelDigests, label_digests
 from scoring import BoxConvention, GroundTruth, read_tree
 from scoring.data.annotations import AnnotatedObject, Annotation, Box
-from scoring.data.label_digests import LabelDigests, label_digests
 from scoring.readers.tables import truth_of_boxes
 from tests.scoring.builders import Kit, annotation, part, thing
 from tests.scoring.lvis_sets import draw_lvis_set
