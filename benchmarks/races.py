@@ -16,6 +16,8 @@ from benchmarks.tables import Section
 _QUICK_IMAGES: Final = 300
 _KIT_LOOP: Final = "plain loop of the kit's rules"
 _PIXELS: Final = "Pillow and bincount, from files"
+_QUICK_PEERS: Final = ("hotcoco", "ultrafast_pycocotools", "vernier")
+_COCO_PEERS: Final = (*_QUICK_PEERS, "faster_coco_eval", "pycocotools")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def race_detection(plan: Plan) -> list[Section]:
         shuffled = detections.write_detections(plan.place, scene, size, shuffled=True)
         outcomes = plan.race(_detectors(files, load, shuffled, size))
         about = f"{detections.SIZES[size]:,} lines, {load.unpacked / 1e6:.0f} MB, {load.packed / 1e6:.1f} MB packed."
-        sections.append(Section(f"Detection, {size}", about, outcomes, _KIT_LOOP))
+        sections.append(Section(f"Detection, {size}", about, outcomes, (_KIT_LOOP,)))
     return [*sections, *_growth(sections, plan.sizes)]
 
 
@@ -110,18 +112,13 @@ def race_coco(plan: Plan) -> list[Section]:
         about = f"{detections.SIZES[size]:,} detections, {load.detections.stat().st_size / 1e6:.0f} MB."
         for how, title in (("whole", "from JSON"), ("matching", "matching and accumulating alone")):
             files = (load.instances, load.detections, how)
-            outcomes = plan.race(
-                [
-                    Contestant("ours", "coco_ours.py", files),
-                    Contestant("hotcoco", "coco_files.py", ("hotcoco", *files), "hotcoco"),
-                    *(
-                        Contestant(peer, "coco_files.py", (peer, *files), peer)
-                        for peer in ("faster_coco_eval", "pycocotools")
-                        if size != "large"
-                    ),
-                ]
-            )
-            sections.append(Section(f"COCO, {size}, {title}", about, outcomes, "pycocotools"))
+            peers = [
+                Contestant(peer, "coco_files.py", (peer, *files), peer)
+                for peer in (_QUICK_PEERS if size == "large" else _COCO_PEERS)
+                if how == "whole" or peer != "vernier"
+            ]
+            outcomes = plan.race([Contestant("ours", "coco_ours.py", files), *peers])
+            sections.append(Section(f"COCO, {size}, {title}", about, outcomes, _COCO_PEERS))
     return sections
 
 
@@ -137,7 +134,7 @@ def race_classification(plan: Plan) -> list[Section]:
         Contestant("scikit-learn, other rules", loop, (files.known, load.folder, "--sklearn"), "sklearn"),
     ]
     about = f"20 files of {len(scene.ids):,} lines."
-    return [Section("Classification", about, plan.race(contestants), _KIT_LOOP)]
+    return [Section("Classification", about, plan.race(contestants), (_KIT_LOOP,))]
 
 
 def race_action(plan: Plan) -> list[Section]:
@@ -149,7 +146,7 @@ def race_action(plan: Plan) -> list[Section]:
         Contestant(_KIT_LOOP, "person_loop.py", (_known_people(plan, people), load.folder)),
     ]
     about = f"{len(persons.ACTIONS)} files of {len(people.owner):,} lines."
-    return [Section("Action classification", about, plan.race(contestants), _KIT_LOOP)]
+    return [Section("Action classification", about, plan.race(contestants), (_KIT_LOOP,))]
 
 
 def race_layout(plan: Plan) -> list[Section]:
@@ -161,7 +158,7 @@ def race_layout(plan: Plan) -> list[Section]:
         Contestant(_KIT_LOOP, "layout_loop.py", (_known_people(plan, people), load.folder)),
     ]
     about = f"one file of {len(people.owner):,} layouts, {load.unpacked / 1e6:.1f} MB."
-    return [Section("Layout of persons", about, plan.race(contestants), _KIT_LOOP)]
+    return [Section("Layout of persons", about, plan.race(contestants), (_KIT_LOOP,))]
 
 
 def _ours(competition: int, truth: Path, load: Results) -> list[Contestant]:
@@ -210,7 +207,9 @@ def race_segmentation(plan: Plan) -> list[Section]:
             f"{count:,} indexed PNGs of {masks.WIDTH} by {masks.HEIGHT}, {load.packed / 1e6:.1f} MB packed."
         )
         sections.append(
-            Section(f"Segmentation, {'noisy' if noisy else 'smooth'}", about, plan.race(contestants), _PIXELS)
+            Section(
+                f"Segmentation, {'noisy' if noisy else 'smooth'}", about, plan.race(contestants), (_PIXELS,)
+            )
         )
     return sections
 

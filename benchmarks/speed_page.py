@@ -36,6 +36,8 @@ _DETECTION: Final = {
 _COCO: Final = {
     "ours": "**heldout**",
     "hotcoco": "hotcoco {hotcoco}",
+    "ultrafast_pycocotools": "ultrafast-pycocotools {ultrafast-pycocotools}",
+    "vernier": "vernier {vernier}",
     "faster_coco_eval": "faster-coco-eval {faster-coco-eval}",
     "pycocotools": "pycocotools {pycocotools}",
 }
@@ -54,6 +56,8 @@ _PACKAGES: Final = (
     "globox",
     "mean-average-precision",
     "scikit-learn",
+    "ultrafast-pycocotools",
+    "vernier",
 )
 
 
@@ -132,10 +136,23 @@ def _coco_table(run: Run, sizes: Sequence[str], versions: Mapping[str, str]) -> 
         for size in sizes:
             whole = run.outcome(f"COCO, {size}, from JSON", name)
             alone = run.outcome(f"COCO, {size}, matching and accumulating alone", name)
-            cells.append(f"{_seconds(whole)} ({_seconds(alone)})" if whole and alone else "")
+            cells.append(_seconds(whole) + (f" ({_seconds(alone)})" if alone else ""))
         if any(cells):
             yield _row(label.format_map(versions), *cells)
     yield ""
+    if differences := _largest_differences(run):
+        figures = ", ".join(f"{name.replace('_', '-')} {value:.0e}" for name, value in differences.items())
+        yield f"Largest difference of a figure from heldout's: {figures}."
+        yield ""
+
+
+def _largest_differences(run: Run) -> Mapping[str, float]:
+    largest: dict[str, float] = {}
+    for title, section in run.sections.items():
+        if title.startswith("COCO"):
+            for name, value in section.disagreements.items():
+                largest[name] = max(value, largest.get(name, 0.0))
+    return largest
 
 
 def _task_rows(run: Run) -> Iterator[str]:

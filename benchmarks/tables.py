@@ -1,6 +1,6 @@
 """Figures as Markdown."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.contestants import Outcome, difference
@@ -10,21 +10,22 @@ from benchmarks.contestants import Outcome, difference
 class Section:
     """A race and what it was about; the first outcome is ours, which the others are compared with.
 
-    oracle: which of the programs must come to our numbers.
+    oracles: which of the programs must come to our numbers.
     """
 
     title: str
     about: str
     outcomes: tuple[Outcome, ...]
-    oracle: str | None = None
+    oracles: tuple[str, ...] = ()
 
     @property
-    def disagreement(self) -> float | None:
-        """The largest difference between our numbers and the oracle's; None where there is no oracle."""
-        for outcome in self.outcomes:
-            if outcome.name == self.oracle:
-                return difference(self.outcomes[0], outcome)
-        return None
+    def disagreements(self) -> Mapping[str, float]:
+        """The largest difference between our numbers and those of each oracle that ran."""
+        return {
+            each.name: difference(self.outcomes[0], each)
+            for each in self.outcomes
+            if each.name in self.oracles and each.values
+        }
 
 
 def as_markdown(sections: Sequence[Section]) -> str:
@@ -34,8 +35,8 @@ def as_markdown(sections: Sequence[Section]) -> str:
 
 def _lines(section: Section) -> Iterator[str]:
     yield from (f"### {section.title}", "", section.about, "")
-    if section.disagreement is not None:
-        yield from (f"Largest difference to the {section.oracle}: {section.disagreement:.0e}.", "")
+    for oracle, disagreement in section.disagreements.items():
+        yield from (f"Largest difference to the {oracle}: {disagreement:.0e}.", "")
     if not section.outcomes:
         return
     yield "| | median s | least s | of ours | processor s | peak MB |"

@@ -83,6 +83,22 @@ def test_a_run_replaces_the_text_between_the_markers_of_the_page(tmp_path: Path)
     assert "hotcoco" not in text
 
 
+def test_the_page_says_how_far_the_figures_of_others_are_from_ours(tmp_path: Path) -> None:
+    page = tmp_path / "speed.md"
+    page.write_text(f"{BEGIN}\n{END}\n")
+    outcomes = (
+        Outcome("ours", (0.1,), values={"AP": 0.5}),
+        Outcome("vernier", (0.2,), values={"AP": 0.5 + 2**-30}),
+        Outcome("hotcoco", failure="killed"),
+    )
+    whole = Section("COCO, small, from JSON", "", outcomes, ("hotcoco", "vernier"))
+
+    write_speed(page, [section("Detection, small", ("ours", 0.1, 0)), whole], "two cores", None)
+
+    assert "| vernier  | 0.20 |" in page.read_text()
+    assert "Largest difference of a figure from heldout's: vernier 9e-10." in page.read_text()
+
+
 def test_a_page_without_markers_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "speed.md").write_text("nothing")
 
