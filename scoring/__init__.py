@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from scoring.analysis.object_counts import Statistics, count_objects
     from scoring.archives.png import labels_to_png
     from scoring.coco_evaluation import evaluate_coco
-    from scoring.codec import from_plain, to_plain
     from scoring.data.annotations import AnnotatedObject, Annotation, Box, Part
     from scoring.data.boxes import BoxConvention
     from scoring.data.checking import DataError
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from scoring.data.layouts import Layout, Layouts
     from scoring.data.limits import Limits
     from scoring.errors import Problem, Severity, SubmissionError
-    from scoring.evaluation import SCORER, columns, evaluate, is_scorable, missing_truth
+    from scoring.evaluation import SCORER, evaluate
     from scoring.exhibits import EXHIBITS, ConfusionMatrix, Curve, Exhibit, RocCurve, ScoreTable
     from scoring.files import PathError
     from scoring.metrics.shorthand import ApRule, average_precision, confusion_matrix, iou_matrix
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
     from scoring.readers.open_images_detections import expand_detections, read_open_images_detections
     from scoring.readers.tables import truth_of_boxes
     from scoring.readers.voc.kit_files import TreeError
-    from scoring.readers.voc.label_images import label_colours
     from scoring.readers.voc.public_tree import read_public
     from scoring.readers.voc.tree import read_tree
     from scoring.results import Result
@@ -133,7 +131,6 @@ __all__ = [
     "Validation",
     "average_precision",
     "bootstrap",
-    "columns",
     "compare",
     "compare_pairs",
     "competition_of",
@@ -145,14 +142,10 @@ __all__ = [
     "evaluate",
     "evaluate_coco",
     "expand_detections",
-    "from_plain",
     "intervals_of",
     "iou_matrix",
-    "is_scorable",
-    "label_colours",
     "labels_to_png",
     "layouts_to_xml",
-    "missing_truth",
     "protocol_of",
     "rank_methods",
     "read_hierarchy",
@@ -163,7 +156,6 @@ __all__ = [
     "read_tree",
     "standard_error_of_difference",
     "standings",
-    "to_plain",
     "truth_of_boxes",
     "use_threads",
     "validate",
@@ -173,7 +165,6 @@ __all__ = [
 _NAMES: Final = {
     "analysis.object_counts": ("Statistics", "count_objects"),
     "coco_evaluation": ("evaluate_coco",),
-    "codec": ("from_plain", "to_plain"),
     "data.annotations": ("AnnotatedObject", "Annotation", "Box", "Part"),
     "data.boxes": ("BoxConvention",),
     "data.checking": ("DataError",),
@@ -186,7 +177,7 @@ _NAMES: Final = {
     "data.layouts": ("Layout", "Layouts"),
     "data.limits": ("Limits",),
     "errors": ("Problem", "Severity", "SubmissionError"),
-    "evaluation": ("SCORER", "columns", "evaluate", "is_scorable", "missing_truth"),
+    "evaluation": ("SCORER", "evaluate"),
     "exhibits": ("EXHIBITS", "ConfusionMatrix", "Curve", "Exhibit", "RocCurve", "ScoreTable"),
     "files": ("PathError",),
     "archives.png": ("labels_to_png",),
@@ -210,7 +201,6 @@ _NAMES: Final = {
     "readers.tables": ("truth_of_boxes",),
     "readers.open_images": ("read_hierarchy", "read_open_images"),
     "readers.open_images_detections": ("expand_detections", "read_open_images_detections"),
-    "readers.voc.label_images": ("label_colours",),
     "readers.voc.kit_files": ("TreeError",),
     "readers.voc.public_tree": ("read_public",),
     "readers.voc.tree": ("read_tree",),

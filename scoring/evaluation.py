@@ -51,13 +51,15 @@ def is_scorable(competition: CompetitionInfo) -> bool:
     return competition.task in TASKS
 
 
-def columns(description: Description, number: int, protocol: str | Protocol | None = None) -> tuple[str, ...]:
+def columns_of(
+    description: Description, number: int, protocol: str | Protocol | None = None
+) -> tuple[str, ...]:
     """The classes, actions or parts that a result of the competition has a value for, in the challenge's order.
 
     protocol: by default that of the dataset's year. Raises LookupError for an unknown competition or protocol.
 
     >>> phase = Description("VOC2012", "val", ("car", "cat"), (), ())
-    >>> columns(phase, 3), columns(phase, 7), columns(phase, 7, "voc2008")
+    >>> columns_of(phase, 3), columns_of(phase, 7), columns_of(phase, 7, "voc2008")
     (('car', 'cat'), ('head', 'hand', 'foot'), ('person',))
     """
     info = competition_of(description.dataset, number)

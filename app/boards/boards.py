@@ -66,6 +66,7 @@ from app.submissions.acceptance import is_replaceable
 from app.submissions.methods import MethodView, Training, method_view, training_text
 from app.submissions.questions import QuestionView, answers_of, questions_of
 from scoring.competitions import is_numbered, name_of
+from scoring.evaluation import columns_of
 
 
 class BoardReaders(enum.StrEnum):
@@ -372,7 +373,7 @@ def board_page(platform: Platform, actor: Actor, address: BoardKey, query: Board
     visibility = visibility_for(actor, stored.phase)
     _check_sight(stored.phase, visibility, query)
     description = challenges.description_of(platform.descriptions, stored.phase.description_key)
-    classes = scoring.columns(description, address.competition, stored.board.versions.protocol)
+    classes = columns_of(description, address.competition, stored.board.versions.protocol)
     info = scoring.competition_of(stored.phase.dataset, address.competition)
     further = further_of(info.task) if visibility.details and not query.difficult else ()
     check_query(query, classes, further, stored.questions)
@@ -512,7 +513,7 @@ def _with_visible_dates(rows: Sequence[BoardRow], visibility: Visibility) -> tup
 def columns(platform: Platform, phase: PhaseView, competition: int, protocol: str) -> tuple[str, ...]:
     """Return the classes of a board in the order of the challenge, or the body parts that its protocol scores."""
     description = challenges.description_of(platform.descriptions, phase.description_key)
-    return scoring.columns(description, competition, protocol)
+    return columns_of(description, competition, protocol)
 
 
 def _row(

@@ -4,8 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import scoring
+from scoring import PROTOCOLS
+from scoring.codec import from_plain
 from scoring.exhibits import ALL_FIGURES
-from scoring.protocols import PROTOCOLS, TASKS
+from scoring.protocols import TASKS
 
 MEAN: Final = "mean"  # by which every board sorts its headline in addresses
 _OF_MEASURE: Final = {  # by how the name of the measure ends
@@ -50,7 +52,7 @@ def further_of(task: str) -> tuple[str, ...]:
 def further_values(task: str, tables: Iterable[Mapping[str, Any]]) -> tuple[float | None, ...]:
     """Return the values of `further_of` from a run's stored tables of scores, None where there is none."""
     names = _FURTHER.get(_family(task), {})
-    found = (scoring.from_plain(scoring.ScoreTable, each) for each in tables)
+    found = (from_plain(scoring.ScoreTable, each) for each in tables)
     values = next((dict(table.rows) for table in found if table.title.startswith(ALL_FIGURES)), {})
     return tuple(values.get(name) for name in names)
 

@@ -32,11 +32,12 @@ from app.results.standings import rank_column
 from app.results.submissions import class_values
 from app.web.charts.dots import Dot, DotRow, Range, dot_chart, series_of, symmetric
 from app.web.charts.shapes import Column, Drawing, Figure, Table
+from scoring import Comparison, Replicates, compare
 from scoring.analysis.image_outcomes import ImageOutcomes, read_outcomes
-from scoring.statistics.comparison import Comparison, HolmFamily, compare
+from scoring.codec import from_plain, to_plain
+from scoring.statistics.comparison import HolmFamily
 from scoring.statistics.kept_replicates import read_replicates
 from scoring.statistics.rank_tests import holm
-from scoring.statistics.resampling import Replicates
 
 
 @dataclass(frozen=True, slots=True)
@@ -529,12 +530,10 @@ def _statistics(platform: Platform, run_ids: Sequence[int], family: BoardFamily 
             (read_replicates(kept[run].replicates), read_outcomes(kept[run].image_outcomes))
             for run in run_ids
         ]
-        return json.dumps(
-            scoring.to_plain(statistics_of(compared, family.family if family else None))
-        ).encode()
+        return json.dumps(to_plain(statistics_of(compared, family.family if family else None))).encode()
 
     rendered = platform.cache.rendered(("comparison", family.version if family else "", *run_ids), make)
-    return scoring.from_plain(PairedBootstrap, json.loads(gzip.decompress(rendered.compressed)))
+    return from_plain(PairedBootstrap, json.loads(gzip.decompress(rendered.compressed)))
 
 
 def drawings(platform: Platform, view: ComparisonView, class_name: str | None) -> Drawings:

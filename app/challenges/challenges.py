@@ -30,6 +30,7 @@ from app.models import (
 from app.platform import Platform
 from app.storage import Storage
 from scoring import Description
+from scoring.evaluation import is_scorable
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def offered_competitions(phase: PhaseView) -> tuple[scoring.CompetitionInfo, ...
     return tuple(
         each
         for each in scoring.competitions(phase.dataset)
-        if scoring.is_scorable(each) and each.number not in phase.not_offered
+        if is_scorable(each) and each.number not in phase.not_offered
     )
 
 

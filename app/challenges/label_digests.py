@@ -11,7 +11,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring import BoxConvention, GroundTruth, to_plain
+from scoring import BoxConvention, GroundTruth
+from scoring.codec import to_plain
 from scoring.data.boxes import convert_boxes
 from scoring.data.label_maps import VOID
 from scoring.data.tables import Tables

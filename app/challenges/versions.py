@@ -25,6 +25,7 @@ from app.models import Board, Challenge, GroundTruth, Phase, Upload
 from app.platform import Platform
 from app.storage import digest_of
 from scoring import Description, Limits
+from scoring.evaluation import is_scorable
 
 log = structlog.get_logger()
 
@@ -88,7 +89,7 @@ def competitions_of(dataset: str, not_offered: Collection[int]) -> tuple[int, ..
     return tuple(
         info.number
         for info in scoring.competitions(dataset)
-        if scoring.is_scorable(info) and info.number not in not_offered
+        if is_scorable(info) and info.number not in not_offered
     )
 
 

@@ -14,6 +14,7 @@ from app.jobs.sandbox import ChildLimits, run_in_subprocess
 from app.models import ClassScore, JobKind
 from app.platform import Platform
 from app.results import scored_runs
+from scoring.codec import from_plain
 
 
 def store(session: Session, run_id: int, intervals: scoring.IntervalTable) -> None:
@@ -44,6 +45,6 @@ def compute(platform: Platform, payload: Mapping[str, Any]) -> None:
     ):
         output = run_in_subprocess(limits, sandbox.intervals, statistics, truth, run.report.to_json())
     with platform.transaction() as session:
-        store(session, run_id, scoring.from_plain(scoring.IntervalTable, json.loads(output)))
+        store(session, run_id, from_plain(scoring.IntervalTable, json.loads(output)))
         queue.add(session, JobKind.ANALYSIS, {"run_id": run_id}, owner=queue.owner_of_run(session, run_id))
     platform.notifier.wake_workers()

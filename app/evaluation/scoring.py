@@ -34,6 +34,7 @@ from app.results import ladder, receipts, recording
 from app.results.ladder import LadderStep
 from app.results.scored_runs import WITH_SOURCES
 from app.storage import DIGEST, content_key
+from scoring.codec import to_plain
 
 log = structlog.get_logger()
 
@@ -79,7 +80,7 @@ def score_rows(run_id: int, report: scoring.Result) -> Iterator[ClassScore]:
 def exhibit_rows(run_id: int, report: scoring.Result) -> Iterator[Exhibit]:
     """Turn the exhibits of a report, such as curves, into rows."""
     for position, exhibit in enumerate(report.exhibits):
-        yield Exhibit(run_id=run_id, position=position, kind=exhibit.kind, content=scoring.to_plain(exhibit))
+        yield Exhibit(run_id=run_id, position=position, kind=exhibit.kind, content=to_plain(exhibit))
 
 
 ENDED = (RunState.SCORED, RunState.REFUSED, RunState.FAILED)

@@ -42,7 +42,9 @@ from app.results.scores import RunScores, load_headlines, load_scores
 from app.web.charts.curves import Axes, Curve
 from app.web.charts.shapes import Figure
 from app.web.dependencies import render_template
+from scoring.codec import from_plain
 from scoring.data.matches import RankedPredictions
+from scoring.evaluation import columns_of
 from scoring.metrics.ranking import IGNORED, TRUE_POSITIVE
 from scoring.protocols import TASKS
 from scoring.tasks.ranking.rules import LabelRules
@@ -272,7 +274,7 @@ def refresh(platform: Platform, payload: Mapping[str, Any]) -> None:
     groups.compute(platform, (phase_id, competition), compared, as_of)
     with platform.transaction() as session:
         overlays.request(session, phase_id)
-    classes = scoring.columns(
+    classes = columns_of(
         description_of(platform.descriptions, phase.description_key), competition, board.protocol
     )
     task = scoring.competition_of(phase.dataset, competition).task
@@ -345,7 +347,7 @@ def _figures_of_scores(snapshot: _Snapshot) -> Iterator[Figure]:
     with snapshot.platform.transaction() as session:
         stored = exhibits(session, [first.run_id], scoring.ConfusionMatrix.kind)
     for content in stored.values():
-        matrix = scoring.from_plain(scoring.ConfusionMatrix, content)
+        matrix = from_plain(scoring.ConfusionMatrix, content)
         yield confusion(first.name, matrix.labels, matrix.counts)
 
 
@@ -373,9 +375,9 @@ def _rules_of_rankings(snapshot: _Snapshot) -> LabelRules | None:
 
 def _random_score(stored: Mapping[str, Any], rules: LabelRules) -> float | None:
     if stored["kind"] == scoring.RocCurve.kind:
-        outcomes = np.frombuffer(scoring.from_plain(scoring.RocCurve, stored).outcomes, np.int8)
+        outcomes = np.frombuffer(from_plain(scoring.RocCurve, stored).outcomes, np.int8)
     else:
-        outcomes = np.frombuffer(scoring.from_plain(scoring.Curve, stored).outcomes, np.int8)
+        outcomes = np.frombuffer(from_plain(scoring.Curve, stored).outcomes, np.int8)
     return random_baseline(outcomes, rules.measure.of)
 
 
@@ -430,7 +432,7 @@ def _figures_of_curves(snapshot: _Snapshot) -> Iterator[Figure]:
 
 def _random_precision(curves: Iterable[Mapping[str, Any]]) -> float | None:
     """Return the fraction of positives in the longest curve: a random ranking's precision at every recall."""
-    outcomes = (np.frombuffer(scoring.from_plain(scoring.Curve, each).outcomes, np.int8) for each in curves)
+    outcomes = (np.frombuffer(from_plain(scoring.Curve, each).outcomes, np.int8) for each in curves)
     counted = max((each[each != IGNORED] for each in outcomes), key=len, default=np.zeros(0, np.int8))
     return float(np.mean(counted == TRUE_POSITIVE)) if len(counted) else None
 
@@ -438,9 +440,9 @@ def _random_precision(curves: Iterable[Mapping[str, Any]]) -> float | None:
 def _curve_of(name: str, value: float | None, stored: Mapping[str, Any]) -> Curve:
     """Turn a stored curve into points."""
     if stored["kind"] == scoring.RocCurve.kind:
-        rates = scoring.from_plain(scoring.RocCurve, stored).points()
+        rates = from_plain(scoring.RocCurve, stored).points()
         return Curve(name, value, rates.fpr, rates.tpr)
-    points = scoring.from_plain(scoring.Curve, stored).points()
+    points = from_plain(scoring.Curve, stored).points()
     return Curve(name, value, points.recall, points.precision)
 
 

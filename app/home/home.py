@@ -11,7 +11,6 @@ from urllib.parse import quote
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-import scoring
 from app.challenges import challenges, terms
 from app.challenges.challenges import (
     PhaseView,
@@ -37,6 +36,7 @@ from app.results import exposure, leaders, standings
 from app.results.standings import Matrix
 from app.submissions.methods import name_key
 from scoring import CompetitionInfo, Description, Limits
+from scoring.evaluation import columns_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,7 +378,7 @@ def _bits(platform: Platform, session: Session, phase: PhaseView) -> int | None:
     """Return the bits disclosed to the team that learnt most. All classes count, so that this does not depend on labels."""
     public = description_of(platform.descriptions, phase.description_key)
     values = {
-        each.number: len(scoring.columns(public, each.number, phase.protocol))
+        each.number: len(columns_of(public, each.number, phase.protocol))
         for each in offered_competitions(phase)
     }
 
@@ -436,7 +436,7 @@ def competition_page(platform: Platform, challenge: str, image_set: str, number:
         grammar=line_grammar(info.task),
         example=_example(description, info),
         has_example=has_sizes(description),
-        classes=scoring.columns(description, number, board.protocol),
+        classes=columns_of(description, number, board.protocol),
         protocol=board.protocol,
         rules=task_rules(board.protocol, info.task),
         ground_truth=truth.version,

@@ -44,7 +44,7 @@ from app.models import (
 from app.platform import Platform
 from app.web.forms import OrBlank
 from app.web.zones import Moment
-from scoring import from_plain, to_plain
+from scoring.codec import from_plain, to_plain
 from scoring.competitions import CHALLENGES
 
 RULES: Final = {

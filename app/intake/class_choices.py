@@ -19,6 +19,7 @@ from scoring import GroundTruth, Problem
 from scoring.data.chosen_classes import choose_classes
 from scoring.data.layouts import PERSON
 from scoring.errors import Problems
+from scoring.evaluation import missing_truth
 
 LONGEST: Final = 100  # characters of a new name
 MOST_CHOSEN: Final = 2000  # classes
@@ -67,7 +68,7 @@ def _misfit(reason: str) -> Problem:
 
 def has_truth(truth: GroundTruth) -> bool:
     """Whether annotation can score any competition."""
-    missing = scoring.missing_truth(truth)
+    missing = missing_truth(truth)
     return any(each.number not in missing for each in scoring.competitions(truth.lists.dataset))
 
 

@@ -13,8 +13,10 @@ from app.images.packs import pack
 from app.intake.findings import labelled
 from app.intake.layouts import AnnotatedSet, pictures_of
 from app.intake.unpacking import SentPicture, Unpacked
-from scoring import BoxConvention, GroundTruth, label_colours, to_plain
+from scoring import BoxConvention, GroundTruth
+from scoring.codec import to_plain
 from scoring.data.boxes import convert_boxes
+from scoring.readers.voc.label_images import label_colours
 
 if TYPE_CHECKING:
     from PIL import Image

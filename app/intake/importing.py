@@ -43,6 +43,7 @@ from app.platform import Platform
 from app.results import ladder
 from app.storage import digest_of, owner_of
 from scoring.errors import Problems
+from scoring.evaluation import columns_of, missing_truth
 
 
 class PublicCopyError(ValueError):
@@ -387,7 +388,7 @@ def _protocol(request: TreeImport, description: scoring.Description) -> str:
     try:
         protocol = scoring.protocol_of(request.protocol or scoring.default_protocol(dataset)).name
         for competition in scoring.competitions(dataset):
-            scoring.columns(description, competition.number, protocol)
+            columns_of(description, competition.number, protocol)
     except LookupError as error:
         raise ValueError(str(error)) from None
     return protocol
@@ -397,7 +398,7 @@ def _missing(
     request: TreeImport, truth: scoring.GroundTruth, phase: challenges.PhaseView | None
 ) -> Mapping[int, str]:
     """Return the competitions that are not offered, and why: without ground truth, or left out by the organisers."""
-    missing = dict(scoring.missing_truth(truth))
+    missing = dict(missing_truth(truth))
     numbers = [info.number for info in scoring.competitions(truth.description.dataset)]
     if phase is not None:
         left_out = phase.left_out

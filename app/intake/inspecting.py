@@ -48,8 +48,10 @@ from app.intake.reports import (
     without_words,
 )
 from app.intake.unpacking import ProgressNotes, ReadingLimits, SentFile, SentPicture, Unpacked, unpack
-from scoring import GroundTruth, Problem, SubmissionError, to_plain
+from scoring import GroundTruth, Problem, SubmissionError
+from scoring.codec import to_plain
 from scoring.errors import Problems, Rule
+from scoring.evaluation import missing_truth
 
 TRUTHS: Final = "truths"  # folder of the ground truth of each set
 DIGESTS: Final = "digests"  # folder of what each set says of each image, by the names that it was sent with
@@ -189,7 +191,7 @@ def _make_neutral(
 def _view(key: str, role: str, found: AnnotatedSet, pictures: Mapping[str, SentPicture]) -> FoundSet:
     truth = found.truth
     images = len(truth.description.images) + len(truth.description.further)
-    missing = scoring.missing_truth(truth)
+    missing = missing_truth(truth)
     return FoundSet(
         key=key,
         role=role,

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 import scoring
 from app.intake.reports import without_words
-from scoring import Confidences, Detections, GroundTruth, InstanceMasks, LabelMaps, to_plain
-from scoring.data.annotations import Box, Part
+from scoring import Box, Confidences, Detections, GroundTruth, InstanceMasks, LabelMaps, Layout, Layouts, Part
+from scoring.codec import to_plain
 from scoring.data.description import UNKNOWN_SIDE
-from scoring.data.layouts import Layout, Layouts
 from scoring.data.tables import PARTS
-from scoring.evaluation import Predictions
+from scoring.evaluation import Predictions, is_scorable, missing_truth
 from scoring.metrics.persons import persons_of_layout_set
 
 EMPTY, RANDOM, JITTERED = KINDS = ("empty", "random", "jittered")
@@ -77,10 +76,10 @@ def score_trials(truth_file: Path, protocol: str, seed: int) -> bytes:
 
 def trials_of_truth(truth: GroundTruth, protocol: str, seed: int) -> Iterator[TrialTask]:
     """Make up and score results for every task that the ground truth can score."""
-    missing = scoring.missing_truth(truth)
+    missing = missing_truth(truth)
     by_task: dict[str, list[scoring.CompetitionInfo]] = {}
     for info in scoring.competitions(truth.lists.dataset):
-        if info.number not in missing and scoring.is_scorable(info):
+        if info.number not in missing and is_scorable(info):
             by_task.setdefault(info.task, []).append(info)
     for task, infos in by_task.items():
         numbers = tuple(info.number for info in infos)

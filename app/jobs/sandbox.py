@@ -32,15 +32,15 @@ from scoring import (
     bootstrap,
     evaluate,
     intervals_of,
-    missing_truth,
     standard_error_of_difference,
     standings,
-    to_plain,
     validate,
 )
 from scoring.analysis.diagnosis import Diagnosis, Files, NoDiagnosisError, diagnose
 from scoring.analysis.image_outcomes import outcomes_by_image, pack_outcomes
+from scoring.codec import to_plain
 from scoring.data.description import PublicCounts
+from scoring.evaluation import missing_truth
 from scoring.saved_matches import open_matches
 from scoring.statistics.bootstrap import sample_of
 from scoring.statistics.kept_replicates import pack_replicates, read_replicates

@@ -11,7 +11,6 @@ from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-import scoring
 from app.challenges import challenges
 from app.challenges.challenges import description_of
 from app.challenges.disclosure import visibility_for, withheld
@@ -27,6 +26,7 @@ from scoring.analysis.diagnosis import Diagnosis
 from scoring.analysis.errors import ErrorBreakdown, ErrorKind
 from scoring.analysis.image_outcomes import read_outcomes
 from scoring.analysis.sweeps import Sweep, Swept
+from scoring.codec import from_plain
 from scoring.statistics.kept_replicates import read_replicates
 
 EXPLANATIONS: Final = {
@@ -120,7 +120,7 @@ def analysis_view(stored: Mapping[str, Any] | None) -> AnalysisView:
     """Return a stored diagnosis, with all classes together; an empty view if it is not computed yet."""
     if stored is None:
         return AnalysisView(is_computed=False)
-    found = scoring.from_plain(Diagnosis, dict(stored))
+    found = from_plain(Diagnosis, dict(stored))
     errors = tuple(_class_errors(each) for each in found.errors)
     sweeps = tuple(_sweep_view(each) for each in found.sweeps)
     return AnalysisView(
@@ -259,7 +259,7 @@ def compute(platform: Platform, payload: Mapping[str, Any]) -> None:
 
 def _store(platform: Platform, run_id: int, made: Mapping[str, Any]) -> None:
     """Store a child's output, after checking that pages can read it."""
-    scoring.from_plain(Diagnosis, made["diagnosis"])
+    from_plain(Diagnosis, made["diagnosis"])
     kept = ComparisonData(*(base64.b64decode(made[name]) for name in ("replicates", "image_outcomes")))
     read_replicates(kept.replicates)
     read_outcomes(kept.image_outcomes)

@@ -45,6 +45,7 @@ from app.web.charts.curves import Axes, Curve, curve_chart
 from app.web.charts.dots import Dot, DotRow, Range, dot_chart, series_of
 from app.web.charts.scales import top_of
 from app.web.charts.shapes import Column, Drawing, Figure, Table
+from scoring.codec import from_plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +161,8 @@ def changes_of(
 def view_of(stored: Mapping[str, Any]) -> CurveView | RocView:
     """Convert a stored PR or ROC curve to its view."""
     if stored["kind"] == scoring.Curve.kind:
-        return curve_view(scoring.from_plain(scoring.Curve, stored))
-    return roc_view(scoring.from_plain(scoring.RocCurve, stored))
+        return curve_view(from_plain(scoring.Curve, stored))
+    return roc_view(from_plain(scoring.RocCurve, stored))
 
 
 def curves_figure(curves: Sequence[tuple[str, float | None, CurveView | RocView]]) -> Figure | None:

@@ -18,6 +18,7 @@ from app.models import Exhibit
 from app.platform import Platform
 from app.results.scored_runs import visible_run
 from app.web import tables as exports
+from scoring.codec import from_plain
 from scoring.tasks.outcome import DIFFICULT_INCLUDED
 
 NO_VALUE = "no value"
@@ -84,11 +85,9 @@ class ExhibitView:
 def exhibits_of(stored: Sequence[Mapping[str, Any]]) -> tuple[ExhibitView, ...]:
     """Return a run's further tables, curves, and matrices, as pages show them."""
     tables = [one for one in stored if one["kind"] == scoring.ScoreTable.kind]
-    shown = [table_view(scoring.from_plain(scoring.ScoreTable, one)) for one in tables[1:]]
+    shown = [table_view(from_plain(scoring.ScoreTable, one)) for one in tables[1:]]
     for kind, (title, view) in DRAWN.items():
-        rows = tuple(
-            view(scoring.from_plain(scoring.EXHIBITS[kind], one)) for one in stored if one["kind"] == kind
-        )
+        rows = tuple(view(from_plain(scoring.EXHIBITS[kind], one)) for one in stored if one["kind"] == kind)
         if rows:
             shown.append(ExhibitView(kind, title, rows))
     return tuple(shown)
@@ -103,7 +102,7 @@ def table_view(table: scoring.ScoreTable) -> ExhibitView:
 
 def with_difficult(tables: Iterable[Mapping[str, Any]]) -> Mapping[str, float | None]:
     """Return the values with difficult objects included, from a run's tables of scores; the mean is under "mean"."""
-    every = (scoring.from_plain(scoring.ScoreTable, one) for one in tables)
+    every = (from_plain(scoring.ScoreTable, one) for one in tables)
     return next((dict(table.rows) for table in every if table.title.endswith(DIFFICULT_INCLUDED)), {})
 
 
@@ -190,7 +189,7 @@ def curves(
 ) -> tuple[CurveView, ...]:
     """Return the curves of a run with every point. Raises NotFoundError, and WithheldError while the phase is held out."""
     stored = _stored_exhibits(platform, actor, run_id)
-    curves = (scoring.from_plain(scoring.Curve, one) for one in stored if one["kind"] == scoring.Curve.kind)
+    curves = (from_plain(scoring.Curve, one) for one in stored if one["kind"] == scoring.Curve.kind)
     return tuple(curve_view(curve) for curve in curves if class_name in (None, curve.class_name))
 
 

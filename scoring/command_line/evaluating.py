@@ -15,7 +15,7 @@ from scoring.command_line.requirements import (
     require,
 )
 from scoring.errors import Problem, Problems, SubmissionError
-from scoring.evaluation import columns, evaluate
+from scoring.evaluation import columns_of, evaluate
 from scoring.exhibits import ConfusionMatrix
 from scoring.protocols import PROTOCOLS, default_protocol
 from scoring.readers.voc.kit_files import dataset_of
@@ -38,7 +38,7 @@ def score(options: Namespace) -> Mapping[str, Any]:
     info = competition_in(tree, options.competition)
     problems = Problems()
     truth = read_tree(tree, options.image_set, problems=problems)
-    _check_classes(options.classes, columns(truth.description, info.number, protocol), info.number)
+    _check_classes(options.classes, columns_of(truth.description, info.number, protocol), info.number)
     results = find_results(options.results, info, truth.description)
     result = evaluate(
         results,

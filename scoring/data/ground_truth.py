@@ -42,7 +42,7 @@ from scoring.data.truth_content import content_of
 class GroundTruth(StoredTruth):
     """One version of a phase's annotation, for all tasks; `description` is what participants may know of it.
 
-    `scoring.missing_truth` says which competitions the annotation cannot score.
+    `scoring.evaluation.missing_truth` says which competitions the annotation cannot score.
     """
 
     @classmethod

@@ -30,11 +30,11 @@ from scoring import (
     evaluate,
     intervals_of,
     read_tree,
-    to_plain,
     validate,
 )
 from scoring.analysis.diagnosis import Files, diagnose
 from scoring.analysis.image_outcomes import outcomes_by_image, pack_outcomes
+from scoring.codec import to_plain
 from scoring.statistics.bootstrap import sample_of
 from scoring.statistics.kept_replicates import pack_replicates
 from scoring.tasks.coco.task import COCO_DETECTION

@@ -28,6 +28,7 @@ from app.people import teams
 from app.platform import Platform
 from app.results import groups, recording
 from app.results.recording import take_off_board
+from scoring.codec import to_plain
 from scoring.tasks.outcome import DIFFICULT_INCLUDED
 from tests.system.kits import small_kit
 from tests.system.rows import Rows, add_method, add_result, end_run
@@ -107,7 +108,7 @@ def add_scored(rows: Rows, method_scores: ScoredMethod) -> int:
             for place, (name, value) in enumerate(values.items())
         )
         table = scoring.ScoreTable(f"AP, {DIFFICULT_INCLUDED}", (("cat", 0.25), ("dog", 0.75), ("mean", 0.5)))
-        session.add(Exhibit(run_id=run, position=1, kind=table.kind, content=scoring.to_plain(table)))
+        session.add(Exhibit(run_id=run, position=1, kind=table.kind, content=to_plain(table)))
         session.flush()
         recording.record_result(session, result, run)
     return result

@@ -33,6 +33,7 @@ from app.organising import approvals
 from app.organising.approvals import Suspension
 from app.platform import Platform
 from app.results import withdrawing
+from scoring.codec import to_plain
 from tests.system.damage import overwrite
 from tests.system.rows import Rows, described
 from tests.working import do_all, handling
@@ -63,7 +64,7 @@ class Drawn:
                         run_id=run_id, class_name=name, position=place + 1, value=value, held_out_value=value
                     )
                 )
-            session.add(Exhibit(run_id=run_id, position=0, kind=CURVE.kind, content=scoring.to_plain(CURVE)))
+            session.add(Exhibit(run_id=run_id, position=0, kind=CURVE.kind, content=to_plain(CURVE)))
             return session.get_one(Result, result_id).method_id
 
     def deliver(self) -> None:

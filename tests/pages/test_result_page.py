@@ -10,12 +10,13 @@ from starlette.testclient import TestClient
 import scoring
 from app.models import Board, ClassScore, Exhibit, Result, ResultState, Run, RunState, Submission, Upload
 from app.platform import Platform
+from scoring.codec import to_plain
 from tests.pages.statements import asked
 from tests.system.rows import Rows, made
 
 MOST_QUERIES = 7
 CLASSES = [f"class {number}" for number in range(20)]
-CURVE = scoring.to_plain(scoring.Curve("", 300, bytes(place % 5 == 0 for place in range(2000))))
+CURVE = to_plain(scoring.Curve("", 300, bytes(place % 5 == 0 for place in range(2000))))
 
 
 def add_results(rows: Rows, submission_id: int, competitions: range) -> None:

@@ -2,6 +2,7 @@
 
 import scoring
 from app.results.exhibits import ClassValue, CurveView, MatrixView, csv_of, exhibits_of
+from scoring.codec import to_plain
 
 OFFICIAL = scoring.ScoreTable("Average precision", (("car", 0.61234), ("cat", None)))
 BESIDE = scoring.ScoreTable(
@@ -10,16 +11,16 @@ BESIDE = scoring.ScoreTable(
 
 
 def test_further_score_tables_are_shown_with_their_mean() -> None:
-    [view] = exhibits_of([scoring.to_plain(OFFICIAL), scoring.to_plain(BESIDE)])
+    [view] = exhibits_of([to_plain(OFFICIAL), to_plain(BESIDE)])
 
     assert (view.kind, view.title, view.total) == ("score_table", BESIDE.title, 0.25678)
     assert view.rows == (ClassValue("car", 0.51234), ClassValue("cat", None, reason="no value"))
 
 
 def test_a_confusion_matrix_shows_each_count_as_a_share_of_its_row() -> None:
-    matrix = scoring.to_plain(scoring.ConfusionMatrix(("background", "car"), ((3, 1), (0, 0))))
+    matrix = to_plain(scoring.ConfusionMatrix(("background", "car"), ((3, 1), (0, 0))))
 
-    [table] = exhibits_of([scoring.to_plain(OFFICIAL), matrix])
+    [table] = exhibits_of([to_plain(OFFICIAL), matrix])
     [shown] = table.rows
 
     assert shown == MatrixView(("background", "car"), ((0.75, 0.25), (None, None)), ((3, 1), (0, 0)))
@@ -28,7 +29,7 @@ def test_a_confusion_matrix_shows_each_count_as_a_share_of_its_row() -> None:
 def test_a_class_may_be_called_mean() -> None:
     table = scoring.ScoreTable("…", (("mean", 0.5), ("car", 0.25), ("mean", 0.375)))
 
-    [view] = exhibits_of([scoring.to_plain(OFFICIAL), scoring.to_plain(table)])
+    [view] = exhibits_of([to_plain(OFFICIAL), to_plain(table)])
 
     assert view.rows == (ClassValue("mean", 0.5), ClassValue("car", 0.25))
     assert view.total == 0.375

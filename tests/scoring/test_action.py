@@ -2,10 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from scoring import columns
 from scoring.data.ground_truth import GroundTruth
 from scoring.errors import SubmissionError
-from scoring.evaluation import evaluate
+from scoring.evaluation import columns_of, evaluate
 from scoring.exhibits import Curve, ScoreTable
 from scoring.readers.voc.tree import read_tree
 from scoring.results import Result
@@ -120,7 +119,7 @@ def test_an_action_without_negatives_has_no_roc_curve(tmp_path: Path) -> None:
 def test_the_action_other_is_not_scored(tmp_path: Path) -> None:
     version = truth(tmp_path, reading=READING, other="m_1 1 1\n")
 
-    assert columns(version.description, 9) == ("reading",)
+    assert columns_of(version.description, 9) == ("reading",)
 
 
 def test_stored_rankings_name_the_images_of_persons_outside_the_main_set(tmp_path: Path) -> None:
@@ -137,6 +136,6 @@ def test_stored_rankings_name_the_images_of_persons_outside_the_main_set(tmp_pat
 def test_a_challenge_without_an_action_set_cannot_be_scored(tmp_path: Path) -> None:
     version = truth(tmp_path)
 
-    assert columns(version.description, 9) == ()
+    assert columns_of(version.description, 9) == ()
     with pytest.raises(SubmissionError, match="no result file of comp9"):
         evaluate(results(tmp_path / "sent", reading=""), version, competition=9, protocol="voc2012")

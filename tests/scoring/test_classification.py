@@ -3,10 +3,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring import columns
 from scoring.data.ground_truth import GroundTruth
 from scoring.errors import SubmissionError
-from scoring.evaluation import evaluate
+from scoring.evaluation import columns_of, evaluate
 from scoring.exhibits import Curve, RocCurve, ScoreTable
 from scoring.readers.voc.tree import read_tree
 from scoring.results import Result
@@ -200,4 +199,4 @@ def test_a_result_survives_a_round_trip_through_json(tmp_path: Path) -> None:
 
 
 def test_a_board_has_a_column_for_each_class(tmp_path: Path) -> None:
-    assert columns(truth(tmp_path).description, 2) == ("cat", "dog")
+    assert columns_of(truth(tmp_path).description, 2) == ("cat", "dog")

@@ -8,21 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring import (
-    DataError,
-    Detections,
-    GroundTruth,
-    Result,
-    ScoreTable,
-    evaluate,
-    missing_truth,
-    truth_of_boxes,
-    validate,
-)
+from scoring import DataError, Detections, GroundTruth, Result, ScoreTable, evaluate, truth_of_boxes, validate
 from scoring.coco_evaluation import evaluate_coco
 from scoring.data.description import Description
 from scoring.data.limits import Limits
 from scoring.errors import SubmissionError
+from scoring.evaluation import missing_truth
 from scoring.metrics.coco.arrays import COCO_RULES
 from scoring.protocols import COCO
 from scoring.tasks.coco.task import COCO_DETECTION

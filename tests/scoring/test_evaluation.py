@@ -6,7 +6,7 @@ from scoring import AnnotatedObject, Annotation, Box, truth_of_boxes, validate
 from scoring.competitions import competitions
 from scoring.data.ground_truth import GroundTruth
 from scoring.errors import SubmissionError
-from scoring.evaluation import SCORER, columns, evaluate, is_scorable
+from scoring.evaluation import SCORER, columns_of, evaluate, is_scorable
 from scoring.exhibits import Curve, ScoreTable
 from scoring.protocols import PROTOCOLS
 from scoring.readers.voc.tree import read_tree
@@ -138,7 +138,7 @@ def test_an_empty_subset_of_classes_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_board_has_a_column_for_each_class_in_every_task(tmp_path: Path) -> None:
-    assert columns(truth(tmp_path).description, 3) == ("cat", "dog")
+    assert columns_of(truth(tmp_path).description, 3) == ("cat", "dog")
     assert all(map(is_scorable, competitions("VOC2012")))
 
 

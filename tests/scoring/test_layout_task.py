@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from scoring import Result, SubmissionError, columns, evaluate, validate
+from scoring import Result, SubmissionError, evaluate, validate
+from scoring.evaluation import columns_of
 from scoring.exhibits import Curve, ScoreTable
 from scoring.metrics.persons import persons_of_layout_set
 from scoring.readers.voc.tree import read_tree
@@ -138,16 +139,16 @@ def test_without_a_layout_set_layouts_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_columns_follow_the_protocol_not_the_year() -> None:
-    assert columns(phase(), 7, "voc2008") == ("person",)
-    assert columns(phase(), 7, "voc2010") == ("head", "hand", "foot")
+    assert columns_of(phase(), 7, "voc2008") == ("person",)
+    assert columns_of(phase(), 7, "voc2010") == ("head", "hand", "foot")
 
 
 def test_boards_have_a_column_for_each_part_or_until_2009_for_the_person() -> None:
     description = phase()
 
-    assert columns(description, 7) == ("head", "hand", "foot")
+    assert columns_of(description, 7) == ("head", "hand", "foot")
     for year, number in (("VOC2007", 6), ("VOC2008", 7), ("VOC2009", 8)):
-        assert columns(description.from_json(description.to_json().replace("VOC2012", year)), number) == (
+        assert columns_of(description.from_json(description.to_json().replace("VOC2012", year)), number) == (
             "person",
         )
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring import Detections, GroundTruth, ScoreTable, evaluate, missing_truth, validate
+from scoring import Detections, GroundTruth, ScoreTable, evaluate, validate
 from scoring.coco_evaluation import evaluate_coco
 from scoring.command_line.main import main
 from scoring.errors import SubmissionError
+from scoring.evaluation import missing_truth
 from scoring.statistics.bootstrap import intervals_of
 from tests.scoring.archives import gz, tar, written
 from tests.scoring.coco_sets import Plain

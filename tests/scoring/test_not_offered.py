@@ -3,9 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
-from scoring import GroundTruth, missing_truth, validate
+from scoring import GroundTruth, validate
 from scoring.archives.file_names import explain
 from scoring.data.annotations import Annotation
+from scoring.evaluation import missing_truth
 from scoring.readers.tables import truth_of_boxes
 from tests.scoring.archives import FOLDER, description, detections, gz, tar, written
 

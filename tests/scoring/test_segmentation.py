@@ -10,20 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from scoring import (
-    ConfusionMatrix,
-    GroundTruth,
-    LabelMaps,
-    Result,
-    SubmissionError,
-    columns,
-    evaluate,
-    read_tree,
-)
+from scoring import ConfusionMatrix, GroundTruth, LabelMaps, Result, SubmissionError, evaluate, read_tree
 from scoring.archives.png import labels_to_png
 from scoring.data.arrays import Bytes
 from scoring.data.label_maps import LabelMap, LabelRuns
 from scoring.data.matches import ImageCounts
+from scoring.evaluation import columns_of
 from scoring.exhibits import ScoreTable
 from scoring.saved_matches import open_matches
 from scoring.scores import ClassResult, Scores
@@ -157,7 +149,7 @@ def test_an_unknown_class_cannot_be_chosen(tmp_path: Path) -> None:
 
 
 def test_the_columns_of_a_board_are_the_background_and_the_classes(tmp_path: Path) -> None:
-    assert columns(truth_of(tmp_path).description, 5) == LABELS
+    assert columns_of(truth_of(tmp_path).description, 5) == LABELS
 
 
 def test_counts_are_stored_by_image_in_the_order_of_the_set(tmp_path: Path) -> None:
