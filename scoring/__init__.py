@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from scoring.data.boxes import BoxConvention
     from scoring.data.checking import DataError
     from scoring.data.confidences import Confidences
-    from scoring.data.description import Description, Image
+    from scoring.data.description import Description, Image, PublicCounts
     from scoring.data.detections import Detections
     from scoring.data.ground_truth import GroundTruth
     from scoring.data.instance_masks import InstanceMasks
     from scoring.data.label_maps import LabelMaps
     from scoring.data.layouts import Layout, Layouts
     from scoring.data.limits import Limits
-    from scoring.errors import Problem, Severity, SubmissionError
+    from scoring.errors import Entry, Problem, Problems, Rule, Severity, SubmissionError
     from scoring.evaluation import SCORER, evaluate
     from scoring.exhibits import EXHIBITS, ConfusionMatrix, Curve, Exhibit, RocCurve, ScoreTable
     from scoring.files import PathError
@@ -59,13 +59,14 @@ if TYPE_CHECKING:
     from scoring.statistics.bootstrap import bootstrap, intervals_of
     from scoring.statistics.comparison import (
         Comparison,
+        HolmFamily,
         Standings,
         compare,
         standard_error_of_difference,
         standings,
     )
     from scoring.statistics.intervals import Interval, IntervalTable
-    from scoring.statistics.rank_tests import RankDiagram, compare_pairs, rank_methods
+    from scoring.statistics.rank_tests import RankDiagram, compare_pairs, holm, rank_methods
     from scoring.statistics.resampling import Replicates
     from scoring.statistics.scoreboard import Scoreboard, read_scoreboard
     from scoring.tasks.layout.writer import layouts_to_xml
@@ -100,10 +101,12 @@ __all__ = [
     "DataError",
     "Description",
     "Detections",
+    "Entry",
     "Exhibit",
     "Explanation",
     "FoundCompetition",
     "GroundTruth",
+    "HolmFamily",
     "Image",
     "InstanceMasks",
     "Interval",
@@ -115,11 +118,14 @@ __all__ = [
     "Part",
     "PathError",
     "Problem",
+    "Problems",
     "Protocol",
+    "PublicCounts",
     "RankDiagram",
     "Replicates",
     "Result",
     "RocCurve",
+    "Rule",
     "ScoreTable",
     "Scoreboard",
     "Severity",
@@ -142,6 +148,7 @@ __all__ = [
     "evaluate",
     "evaluate_coco",
     "expand_detections",
+    "holm",
     "intervals_of",
     "iou_matrix",
     "labels_to_png",
@@ -169,14 +176,14 @@ _NAMES: Final = {
     "data.boxes": ("BoxConvention",),
     "data.checking": ("DataError",),
     "data.confidences": ("Confidences",),
-    "data.description": ("Description", "Image"),
+    "data.description": ("Description", "Image", "PublicCounts"),
     "data.detections": ("Detections",),
     "data.ground_truth": ("GroundTruth",),
     "data.instance_masks": ("InstanceMasks",),
     "data.label_maps": ("LabelMaps",),
     "data.layouts": ("Layout", "Layouts"),
     "data.limits": ("Limits",),
-    "errors": ("Problem", "Severity", "SubmissionError"),
+    "errors": ("Entry", "Problem", "Problems", "Rule", "Severity", "SubmissionError"),
     "evaluation": ("SCORER", "evaluate"),
     "exhibits": ("EXHIBITS", "ConfusionMatrix", "Curve", "Exhibit", "RocCurve", "ScoreTable"),
     "files": ("PathError",),
@@ -209,13 +216,14 @@ _NAMES: Final = {
     "statistics.bootstrap": ("bootstrap", "intervals_of"),
     "statistics.comparison": (
         "Comparison",
+        "HolmFamily",
         "Standings",
         "compare",
         "standard_error_of_difference",
         "standings",
     ),
     "statistics.intervals": ("Interval", "IntervalTable"),
-    "statistics.rank_tests": ("RankDiagram", "compare_pairs", "rank_methods"),
+    "statistics.rank_tests": ("RankDiagram", "compare_pairs", "holm", "rank_methods"),
     "statistics.resampling": ("Replicates",),
     "statistics.scoreboard": ("Scoreboard", "read_scoreboard"),
     "tasks.layout.writer": ("layouts_to_xml",),

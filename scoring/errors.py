@@ -84,7 +84,11 @@ class Rule(str):
 
     @classmethod
     def of(cls, message: str) -> Self:
-        """A message as a rule: one that is none is a quote from beginning to end."""
+        """A message as a rule: one that is none is a quote from beginning to end.
+
+        >>> Rule.of("found 'dog'").open
+        '…'
+        """
         return message if isinstance(message, cls) else cls("{}", message)
 
     def at(self, place: Entry) -> Self:

@@ -7,7 +7,6 @@ import scoring
 from scoring import PROTOCOLS
 from scoring.codec import from_plain
 from scoring.exhibits import ALL_FIGURES
-from scoring.protocols import TASKS
 
 MEAN: Final = "mean"  # by which every board sorts its headline in addresses
 _OF_MEASURE: Final = {  # by how the name of the measure ends
@@ -31,7 +30,7 @@ def headline_of(protocol: str, task: str) -> str:
     """
     if _family(task) in _FURTHER:
         return "AP"
-    rules = PROTOCOLS[protocol].rules_of(TASKS[task])
+    rules = PROTOCOLS[protocol].rules_of(task)
     if getattr(rules, "pool", None) is not None:  # one ranking of all classes has no mean
         return "AP"
     name = rules.measure.name

@@ -32,12 +32,10 @@ from app.results.standings import rank_column
 from app.results.submissions import class_values
 from app.web.charts.dots import Dot, DotRow, Range, dot_chart, series_of, symmetric
 from app.web.charts.shapes import Column, Drawing, Figure, Table
-from scoring import Comparison, Replicates, compare
+from scoring import Comparison, HolmFamily, Replicates, compare, holm
 from scoring.analysis.image_outcomes import ImageOutcomes, read_outcomes
 from scoring.codec import from_plain, to_plain
-from scoring.statistics.comparison import HolmFamily
 from scoring.statistics.kept_replicates import read_replicates
-from scoring.statistics.rank_tests import holm
 
 
 @dataclass(frozen=True, slots=True)

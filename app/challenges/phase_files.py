@@ -24,9 +24,9 @@ from app.core.errors import NotFoundError
 from app.models import FileKind, Picture, PictureSource
 from app.platform import Platform
 from app.storage import digest_of
-from scoring import CompetitionInfo, Description, Limits
+from scoring import CompetitionInfo, Description, Limits, PublicCounts
 from scoring.competitions import name_of
-from scoring.data.description import UNKNOWN_SIDE, PublicCounts
+from scoring.data.description import UNKNOWN_SIDE
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,8 +46,6 @@ from scoring.codec import from_plain
 from scoring.data.matches import RankedPredictions
 from scoring.evaluation import columns_of
 from scoring.metrics.ranking import IGNORED, TRUE_POSITIVE
-from scoring.protocols import TASKS
-from scoring.tasks.ranking.rules import LabelRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +227,7 @@ MOST_CLASSES = 100  # with more classes, no curves are drawn
 LAYOUT = "layout"
 PERMUTATIONS: Final = 10  # random rankings per class
 SEED: Final = 2012
+RANKING: Final = {"classification", "action"}  # tasks that rank every image or person
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,14 +365,13 @@ def _baseline(snapshot: _Snapshot) -> tuple[float | None, ...]:
     return tuple(values)
 
 
-def _rules_of_rankings(snapshot: _Snapshot) -> LabelRules | None:
+def _rules_of_rankings(snapshot: _Snapshot) -> Any | None:
     """Return the rules of a task that ranks every image or person, or None for other tasks."""
-    task = TASKS[scoring.competition_of(snapshot.phase.dataset, snapshot.competition).task]
-    rules = scoring.protocol_of(snapshot.protocol).rules_of(task)
-    return rules if isinstance(rules, LabelRules) else None
+    task = scoring.competition_of(snapshot.phase.dataset, snapshot.competition).task
+    return scoring.protocol_of(snapshot.protocol).rules_of(task) if task in RANKING else None
 
 
-def _random_score(stored: Mapping[str, Any], rules: LabelRules) -> float | None:
+def _random_score(stored: Mapping[str, Any], rules: Any) -> float | None:
     if stored["kind"] == scoring.RocCurve.kind:
         outcomes = np.frombuffer(from_plain(scoring.RocCurve, stored).outcomes, np.int8)
     else:

@@ -24,13 +24,14 @@ from app.images.hard_images import (
 )
 from app.images.packs import pack
 from scoring import BoxConvention, GroundTruth, competition_of, protocol_of
-from scoring.analysis.examples import (
+from scoring.analysis import (
     Examples,
+    RankedDetections,
     examples_of_detections,
     examples_of_ranking,
     examples_of_segmentation,
+    read_ranked_detections,
 )
-from scoring.analysis.ranked_detections import RankedDetections, read_ranked_detections
 from scoring.data.arrays import Bytes, Floats, Labels
 from scoring.data.boxes import convert_boxes
 from scoring.data.matches import ImageCounts, RankedPredictions
@@ -38,7 +39,6 @@ from scoring.data.tables import PARTS
 from scoring.evaluation import read_predictions
 from scoring.readers.voc.label_images import LABEL_COLOURS
 from scoring.saved_matches import open_matches
-from scoring.tasks.detection.task import DETECTION
 
 MAX_PREDICTIONS: Final = 100  # per image
 EXAMPLES: Final = 12  # images per list
@@ -209,7 +209,7 @@ def draw_run(
     elif task == "detection":
         found = list(read_ranked_detections(archive, truth, competition, matches))
         predictions = _detections(truth, found)
-        rules = protocol_of(protocol).rules_of(DETECTION)
+        rules = protocol_of(protocol).rules_of(task)
         examples = [examples_of_detections(each, truth, rules, count=EXAMPLES) for each in found]
     else:
         predictions = _by_task(task, archive, truth, competition, matches)

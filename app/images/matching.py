@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
-from scoring.errors import Rule
+from scoring import Rule
 
 FOLDERS: Final = ("JPEGImages", "PNGImages", "")  # of a tree; VOC2006 has PNG
 SUFFIXES: Final = (".jpg", ".jpeg", ".png")

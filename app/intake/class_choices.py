@@ -15,10 +15,9 @@ import scoring
 from app.intake.findings import labelled
 from app.intake.layouts import CLASS_FOLDERS, COCO, AnnotatedSet, is_name
 from app.intake.reports import ClassChoice, ClassCount, Report
-from scoring import GroundTruth, Problem
+from scoring import GroundTruth, Problem, Problems
 from scoring.data.chosen_classes import choose_classes
 from scoring.data.layouts import PERSON
-from scoring.errors import Problems
 from scoring.evaluation import missing_truth
 
 LONGEST: Final = 100  # characters of a new name

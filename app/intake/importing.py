@@ -42,7 +42,7 @@ from app.models import (
 from app.platform import Platform
 from app.results import ladder
 from app.storage import digest_of, owner_of
-from scoring.errors import Problems
+from scoring import Problems
 from scoring.evaluation import columns_of, missing_truth
 
 

@@ -48,9 +48,8 @@ from app.intake.reports import (
     without_words,
 )
 from app.intake.unpacking import ProgressNotes, ReadingLimits, SentFile, SentPicture, Unpacked, unpack
-from scoring import GroundTruth, Problem, SubmissionError
+from scoring import GroundTruth, Problem, Problems, Rule, SubmissionError
 from scoring.codec import to_plain
-from scoring.errors import Problems, Rule
 from scoring.evaluation import missing_truth
 
 TRUTHS: Final = "truths"  # folder of the ground truth of each set
@@ -285,7 +284,7 @@ def _area(size: tuple[int, int]) -> int:
 def finding(problem: Problem) -> Finding:
     """A problem as it is told.
 
-    >>> from scoring.errors import Entry
+    >>> from scoring import Entry
     >>> rule = Rule("found {}", "x", place=Entry("annotations[3]", 887, "a/b.jpg"))
     >>> print(finding(Problem("bad-bbox", rule, "val.json")))
     val.json: annotations[3], id 887: found x
@@ -305,7 +304,7 @@ def hidden_finding(problem: Problem, *, is_by_folder: bool = False) -> Finding:
 
     is_by_folder: the folder of a file may be the class of its picture, so that it is a quote.
 
-    >>> from scoring.errors import Entry
+    >>> from scoring import Entry
     >>> rule = Rule("expected a number, found {}", "x", place=Entry("annotations[3]", "cat-1", "a/b.jpg"))
     >>> print(hidden_finding(Problem("bad-area", rule, "test.json")))
     test.json: annotations[3]: expected a number, found …

@@ -17,11 +17,10 @@ import scoring
 from app.images.matching import SUFFIXES, image_of, size_problem
 from app.intake.reports import HIDDEN, IMAGES, PUBLIC, ClassCount
 from app.intake.unpacking import ReadingLimits, SentContent, SentPicture, Unpacked, keep_picture
-from scoring import GroundTruth, Problem, SubmissionError, TreeError
+from scoring import Entry, GroundTruth, Problem, Problems, Rule, SubmissionError, TreeError
 from scoring.competitions import CHALLENGES
 from scoring.data.description import UNKNOWN_SIDE
 from scoring.data.label_maps import beyond_classes, misnamed
-from scoring.errors import Entry, Problems, Rule
 from scoring.readers.coco_json.instances import read_instances
 from scoring.readers.voc.annotations import READERS as ANNOTATION_READERS
 from scoring.readers.voc.annotations import AnnotationError, read_size

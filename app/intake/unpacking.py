@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from app.images.decoding import MAX_PIXELS, PictureError, check_beginning
 from app.images.matching import SUFFIXES
 from app.intake.reports import IMAGES, ROLES
-from scoring import Limits, Problem, SubmissionError
+from scoring import Limits, Problem, Problems, Rule, SubmissionError
 from scoring.archives.archive import Meter, is_archive, type_of, walk
-from scoring.errors import Problems, Rule
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -28,6 +28,7 @@ from scoring import (
     Description,
     GroundTruth,
     Limits,
+    PublicCounts,
     SubmissionError,
     bootstrap,
     evaluate,
@@ -36,10 +37,9 @@ from scoring import (
     standings,
     validate,
 )
-from scoring.analysis.diagnosis import Diagnosis, Files, NoDiagnosisError, diagnose
+from scoring.analysis import Diagnosis, Files, NoDiagnosisError, diagnose
 from scoring.analysis.image_outcomes import outcomes_by_image, pack_outcomes
 from scoring.codec import to_plain
-from scoring.data.description import PublicCounts
 from scoring.evaluation import missing_truth
 from scoring.saved_matches import open_matches
 from scoring.statistics.bootstrap import sample_of

@@ -22,10 +22,8 @@ from app.models import Phase, Result, Run, RunAnalysis, Submission, Upload
 from app.platform import Platform
 from app.results import scored_runs
 from app.storage import content_key
-from scoring.analysis.diagnosis import Diagnosis
-from scoring.analysis.errors import ErrorBreakdown, ErrorKind
+from scoring.analysis import Diagnosis, ErrorBreakdown, ErrorKind, Sweep, Swept
 from scoring.analysis.image_outcomes import read_outcomes
-from scoring.analysis.sweeps import Sweep, Swept
 from scoring.codec import from_plain
 from scoring.statistics.kept_replicates import read_replicates
 

@@ -16,9 +16,8 @@ from app.jobs import sandbox
 from app.jobs.sandbox import ChildLimits, run_in_subprocess
 from app.models import BoardGroups, RunAnalysis
 from app.platform import Platform
-from scoring import Replicates
+from scoring import HolmFamily, Replicates
 from scoring.codec import from_plain
-from scoring.statistics.comparison import HolmFamily
 from scoring.statistics.kept_replicates import pack_replicates, read_replicates
 
 MOST_RUNS: Final = 1000  # compared in pairs, the best of a board

@@ -26,7 +26,7 @@ from app.people.locking import lock_person
 from app.platform import Platform
 from app.storage import content_key, digest_of
 from app.submissions.uploads import REPLACED, REPLACED_CODE, is_outdated, replaced_in, with_warning
-from scoring.data.description import PublicCounts
+from scoring import PublicCounts
 
 log = structlog.get_logger()
 

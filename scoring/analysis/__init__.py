@@ -11,9 +11,10 @@ from scoring.analysis.examples import (
     examples_of_detections,
     examples_of_ranking,
     examples_of_segmentation,
+    image_shares,
 )
-from scoring.analysis.ranked_detections import RankedDetections, detections_of
-from scoring.analysis.sweeps import Sweep, sweep_image_area, sweep_iou_threshold, sweep_object_area
+from scoring.analysis.ranked_detections import RankedDetections, detections_of, read_ranked_detections
+from scoring.analysis.sweeps import Sweep, Swept, sweep_image_area, sweep_iou_threshold, sweep_object_area
 
 __all__ = [
     "Diagnosis",
@@ -24,6 +25,7 @@ __all__ = [
     "NoDiagnosisError",
     "RankedDetections",
     "Sweep",
+    "Swept",
     "break_down",
     "detections_of",
     "diagnose",
@@ -31,6 +33,8 @@ __all__ = [
     "examples_of_ranking",
     "examples_of_segmentation",
     "find_errors",
+    "image_shares",
+    "read_ranked_detections",
     "sweep_image_area",
     "sweep_iou_threshold",
     "sweep_object_area",

@@ -167,7 +167,11 @@ class HolmFamily:
 
     @classmethod
     def of(cls, p_values: Sequence[float]) -> Self:
-        """The family of these tests."""
+        """The family of these tests.
+
+        >>> HolmFamily.of([0.01, 0.04]).tests
+        2
+        """
         largest = {_rounded_up(high): low for low, high in sorted(zip(p_values, holm(p_values), strict=True))}
         return cls(len(p_values), tuple((low, high) for high, low in largest.items()))
 

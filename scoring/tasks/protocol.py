@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
 
@@ -24,20 +24,23 @@ class Protocol:
         """Keep official names for official rules."""
         check_name(self)
 
-    def rules_of(self, task: Task[Any, Any, Any, Rules]) -> Rules:
-        """The rules for a task. Raises LookupError if the protocol does not score it.
+    @overload
+    def rules_of(self, task: Task[Any, Any, Any, Rules]) -> Rules: ...
+    @overload
+    def rules_of(self, task: str) -> Any: ...
+    def rules_of(self, task: Task[Any, Any, Any, Any] | str) -> Any:
+        """The rules for a task, or for the task of a name. Raises LookupError if the protocol does not score it.
 
         >>> from scoring.protocols import PROTOCOLS
-        >>> from scoring.tasks.detection.task import DETECTION
-        >>> PROTOCOLS["voc2012"].rules_of(DETECTION).iou_threshold
+        >>> PROTOCOLS["voc2012"].rules_of("detection").iou_threshold
         0.5
         """
+        name = task if isinstance(task, str) else task.name
         for each in self.tasks:
-            if each.task.name == task.name:
-                rules: Rules = each.rules
-                return rules
+            if each.task.name == name:
+                return each.rules
         known = ", ".join(each.task.name for each in self.tasks)
-        raise LookupError(f"protocol '{self.name}' has no rules for {task.name}; it has rules for {known}")
+        raise LookupError(f"protocol '{self.name}' has no rules for {name}; it has rules for {known}")
 
     def with_rules(self, name: str, title: str, *changed: TaskRules[Any]) -> Self:
         """A protocol of another name that scores some tasks by other rules, or further tasks.
