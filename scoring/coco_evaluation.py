@@ -1,30 +1,24 @@
 """Evaluation of COCO's JSON: from two files to a result."""
 
 import hashlib
-import json
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Final
 
-import numpy as np
-
 from scoring.data.checking import assert_is
+from scoring.data.ground_truth import GroundTruth
 from scoring.errors import Problem, Problems, SubmissionError
-from scoring.metrics.coco.arrays import COCO_RULES, LVIS_RULES, CocoRules
+from scoring.evaluation import evaluate_parsed
+from scoring.protocols import PROTOCOLS
 from scoring.readers.coco_json.detections import CocoResults, read_coco_detections
 from scoring.readers.coco_json.instances import CocoInstances, read_instances
-from scoring.readers.coco_json.to_data import Source, read_source
+from scoring.readers.coco_json.to_data import Source, read_source, tables_of_instances
 from scoring.results import Result
 from scoring.tasks.coco.results_source import read_results_source
-from scoring.tasks.coco.scoring import kind_of, scores_of, tabulate
-from scoring.tasks.coco.truth import Loaded, notes_of
+from scoring.tasks.task import Keyed
 
 PROTOCOL: Final = "coco"
-RULES: Final[Mapping[str, CocoRules]] = {PROTOCOL: COCO_RULES, "lvis": LVIS_RULES}
-"""The rules of each protocol that scores COCO's JSON."""
-SCORER: Final = "1"
-"""The version of this evaluation: another one may give other numbers for the same files."""
+NAMES: Final = (PROTOCOL, "lvis")
+"""The protocols that score COCO's JSON."""
 
 
 def evaluate_coco(
@@ -39,7 +33,7 @@ def evaluate_coco(
     truth: `images`, `categories` and `annotations`; results: a list of `image_id`, `category_id`, `score` and `bbox` or
     `segmentation`, or an object with such a list as `annotations`; both as the path of a file, its content, or what a JSON
     parser makes of it; results also as a compressed file or an archive with one such file. Figures equal those of pycocotools 2.0.11 to 1e-12;
-    what it calls -1 is None. The result has no curves and no matches: `evaluate` keeps these. protocol: "coco", or "lvis" for annotation of LVIS, whose figures are those of lvis 0.5.3.
+    what it calls -1 is None. The result is the same as that of `evaluate` with `GroundTruth.from_coco`, which for boxes leaves out the masks. protocol: "coco", or "lvis" for annotation of LVIS, whose figures are those of lvis 0.5.3.
     Raises SubmissionError with every problem of the first file that has one, or where the two seem to be swapped, PathError where there is no file, LookupError
     for "lvis" and other annotation, and for an unknown protocol, DataError for `masks` that is no truth value.
 
@@ -51,10 +45,13 @@ def evaluate_coco(
     (0.6, 1.0, True)
     """
     assert_is(masks, bool, "as 'masks': True for masks, False for boxes")
-    if protocol not in RULES:
+    if protocol not in NAMES:
         raise LookupError(
-            f"COCO's JSON is scored by {' or '.join(RULES)}, not by {protocol!r}; other protocols: scoring.evaluate"
+            f"COCO's JSON is scored by {' or '.join(NAMES)}, not by {protocol!r}; other protocols: scoring.evaluate"
         )
+    row = PROTOCOLS[protocol]
+    boxes, segmentations = (each.task for each in row.tasks)
+    task = segmentations if masks else boxes
     name, annotation = read_source(truth, "instances.json")
     file, content = read_results_source(results, masks=masks)
     try:
@@ -70,8 +67,9 @@ def evaluate_coco(
             f"'{name}' reads as results, '{file}' as annotation"
         )
         raise SubmissionError(Problem("swapped-files", message), *error.problems) from None
-    result = score_coco(instances, found, hashed.result().hexdigest(), protocol)
-    return replace(result, notes=(*notes, *result.notes))
+    annotated = GroundTruth.of(*tables_of_instances(instances))
+    digest = hashed.result().hexdigest()
+    return evaluate_parsed(Keyed("detections", found), annotated, task, row, digest, notes)
 
 
 def _read_results(
@@ -89,45 +87,3 @@ def _seem_swapped(annotation: bytes, results: bytes) -> bool:
     """Whether only the results list images, or only the annotation has scores."""
     images, score = b'"images"', b'"score"'
     return (images in results and images not in annotation) or (score in annotation and score not in results)
-
-
-def score_coco(truth: CocoInstances, results: CocoResults, digest: str, protocol: str = PROTOCOL) -> Result:
-    """Score detections that have been read; digest: sha256 of their file, in hexadecimal, for the receipt.
-
-    >>> truth = read_instances(b'{"images": [], "categories": [{"id": 1, "name": "cat"}], "annotations": []}')
-    >>> found = read_coco_detections(b"[]", truth, file="detections.json", problems=Problems())
-    >>> score_coco(truth, found, digest="").classes[0].reason
-    'no object of the class counts'
-    """
-    rules = RULES[protocol]
-    annotated = Loaded(truth, np.arange(len(truth.classes)))
-    loaded = annotated.under(rules)
-    scores = scores_of(tabulate(loaded.instances, results, rules), results, loaded, rules)
-    return Result(
-        competition=None,
-        task=f"{protocol}-{'detection' if results.masks is None else 'segmentation'}",
-        protocol=protocol,
-        measure=scores.measure,
-        headline=scores.headline,
-        headline_reason=scores.headline_reason,
-        classes=scores.classes,
-        exhibits=scores.exhibits,
-        scorer=SCORER,
-        truth=truth.fingerprint,
-        receipt=_receipt(truth.fingerprint, digest, kind_of(results), protocol),
-        notes=notes_of(annotated, rules),
-        details=scores.details,
-        rules=rules,
-    )
-
-
-def _receipt(truth: str, results: str, kind: str, protocol: str) -> str:
-    rules = RULES[protocol]
-    said = {
-        "results": results,
-        "truth": truth,
-        "protocol": f"{protocol}: {kind}, IoU {rules.iou_thresholds.tolist()}, areas {rules.areas}, "
-        f"{rules.max_detections} detections, {len(rules.recalls)} recalls",
-        "scorer": SCORER,
-    }
-    return hashlib.sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import islice
 from pathlib import Path
@@ -131,12 +131,41 @@ def evaluate(
     else:
         task = task_of(predictions, row)
         info = _first_competition(task, truth.lists.dataset)
-        scored = _score_arrays(predictions, _Question.of(task, info, truth, row, classes))
-    scores = scored.scores
-    result = Result(
+        question = _Question.of(task, info, truth, row, classes)
+        scored = _score_arrays(predictions, question)
+    result = _result(question, row, scored, competition, classes)
+    if statistics is not None:
+        result.save_matches(statistics)
+    return result
+
+
+def evaluate_parsed(
+    parsed: Keyed[Any],
+    truth: GroundTruth,
+    task: Task[Any, Any, Any, Any],
+    protocol: Protocol,
+    digest: str,
+    notes: tuple[Problem, ...] = (),
+) -> Result:
+    """As `evaluate`, of the only file of a task, which was read before; digest: its sha256, in hexadecimal."""
+    question = _Question.of(task, _first_competition(task, truth.lists.dataset), truth, protocol, None)
+    scores = task.score(question.match(iter([parsed])), question.loaded, question.rules)
+    scored = _Scored(scores, {question.info.file_pattern: digest}, (*notes, *scores.notes))
+    return _result(question, protocol, scored)
+
+
+def _result(
+    question: "_Question",
+    protocol: Protocol,
+    scored: "_Scored",
+    competition: int | None = None,
+    classes: Sequence[str] | None = None,
+) -> Result:
+    task, truth, scores = question.task, question.truth, scored.scores
+    return Result(
         competition=competition,
         task=task.name,
-        protocol=row.name,
+        protocol=protocol.name,
         measure=scores.measure,
         headline=scores.headline,
         headline_reason=scores.headline_reason,
@@ -144,43 +173,12 @@ def evaluate(
         exhibits=scores.exhibits,
         scorer=SCORER,
         truth=truth.fingerprint,
-        receipt=_receipt(scored.hashes, truth, f"{row.name}: {spell(row.rules_of(task))}", classes),
+        receipt=_receipt(scored.hashes, truth, f"{protocol.name}: {spell(question.rules)}", classes),
         notes=scored.notes,
         matches=scores.matches,
         details=scores.details,
-        rules=row.rules_of(task),
+        rules=question.rules,
     )
-    if statistics is not None:
-        result.save_matches(statistics)
-    return result
-
-
-def read_predictions(
-    archive: Path | str,
-    description: Description,
-    competition: int,
-    *,
-    keys: Collection[str] | None = None,
-    limits: Limits | None = None,
-) -> Iterator[Keyed[Any]]:
-    r"""What each result file of a competition says, read as an archive that was checked before; what cannot be read is left out.
-
-    The type of the values is the task's; in segmentation it is None for an image that cannot be read. keys: the classes, actions
-    or images whose files are read, by default all. limits: as in `evaluate`.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> from scoring import Image
-    >>> phase = Description("VOC2012", "val", ("cat",), (), (Image("2008_000008", 500, 442),))
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "comp3_det_val_cat.txt").write_text("2008_000008 0.9 1 1 10 10\n")
-    ...     [(each.key, each.value.confidence.tolist()) for each in read_predictions(folder, phase, 3)]
-    [('cat', [0.9])]
-    """
-    task = TASKS[competition_of(description.dataset, competition).task]
-    images, problems = ImageIndex.of(description), Problems(mistakes=Severity.NOTE)
-    for file in competition_files(archive, description, competition, problems=problems, limits=limits):
-        if keys is None or file.key in keys:
-            yield Keyed(file.key, task.read(file.read(), images, file=file.name, problems=problems))
 
 
 def task_of(predictions: object, protocol: Protocol | None = None) -> Task[Any, Any, Any, Any]:

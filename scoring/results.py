@@ -282,12 +282,11 @@ def matches_in_memory(result: Result) -> AllMatches:
 
     >>> matches_in_memory(_example())  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: the matches of this result are not in memory: evaluate the predictions again, or open their file...
+    ValueError: the matches of this result are not in memory: evaluate the predictions again, or open their file
     """
     if result.matches is None:
         raise ValueError(
-            "the matches of this result are not in memory: evaluate the predictions again, or open their file; "
-            "`evaluate_coco` keeps none, and `evaluate` with `GroundTruth.from_coco` and `Detections.from_coco` does"
+            "the matches of this result are not in memory: evaluate the predictions again, or open their file"
         )
     return result.matches
 

@@ -6,11 +6,7 @@ from pathlib import Path
 
 from serving import serve
 
-from scoring import evaluate_coco
-from scoring.coco_evaluation import score_coco
-from scoring.errors import Problems
-from scoring.readers.coco_json.detections import read_coco_detections
-from scoring.readers.coco_json.instances import read_instances
+from scoring import Detections, GroundTruth, evaluate, evaluate_coco
 
 
 def _known(figures: Mapping[str, float | None]) -> Mapping[str, float]:
@@ -24,11 +20,9 @@ def _main(instances: str, detections: str, how: str = "whole") -> None:
     if how == "whole":
         serve(whole)
         return
-    truth = read_instances(Path(instances).read_bytes())
-    found = read_coco_detections(
-        Path(detections).read_bytes(), truth, file="detections.json", problems=Problems()
-    )
-    serve(lambda: _known(score_coco(truth, found, digest="").figures))
+    truth = GroundTruth.from_coco(Path(instances))
+    found = Detections.from_coco(Path(detections), truth)
+    serve(lambda: _known(evaluate(found, truth, protocol="coco").figures))
 
 
 _main(*sys.argv[1:])

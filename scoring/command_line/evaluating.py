@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scoring.coco_evaluation import PROTOCOL, RULES, evaluate_coco
+from scoring.coco_evaluation import NAMES, PROTOCOL, evaluate_coco
 from scoring.codec import to_plain
 from scoring.command_line.requirements import (
     WrongUseError,
@@ -28,7 +28,7 @@ from scoring.statistics.intervals import Interval
 
 def score(options: Namespace) -> Mapping[str, Any]:
     """Score results against a tree; with `bootstrap` each value has an interval of 95 %."""
-    if options.protocol in RULES:
+    if options.protocol in NAMES:
         return score_coco_files(options)
     if options.masks or options.explain:
         raise WrongUseError("usage", "--masks and --explain go with --protocol coco or lvis only")

@@ -192,13 +192,15 @@ class GroundTruth(StoredTruth):
         *,
         dataset: str | None = None,
         image_set: str = "all",
+        masks: bool = True,
     ) -> Self:
         """Ground truth from COCO's JSON with `images`, `categories` and `annotations`: detection by any protocol, masks by COCO's.
 
         source: the path of the file, its content, or what a JSON parser makes of it. Images are called by their numbers, classes
         by their names, in the order of theirs. Where a protocol knows no crowds these are difficult objects and groups, and `ignore`
         or `difficult` of 1 make an object difficult. dataset: whose competitions there are, by default those of "LVIS" where
-        images have negative categories, and else those of "COCO". Raises PathError, and SubmissionError with every problem.
+        images have negative categories, and else those of "COCO". masks: False leaves out the segmentations, which take most of the
+        time to read and boxes do not need; the fingerprint is another one then. Raises PathError, and SubmissionError with every problem.
 
         >>> truth = GroundTruth.from_coco({"images": [{"id": 3}], "categories": [{"id": 7, "name": "car"}],
         ...   "annotations": [{"id": 1, "image_id": 3, "category_id": 7, "bbox": [15, 9, 20, 10], "area": 150.5}]})
@@ -208,7 +210,7 @@ class GroundTruth(StoredTruth):
         from scoring.readers.coco_json.to_data import read_source, tables_of_coco  # noqa: PLC0415 - rests on this module
 
         name, data = read_source(source, "instances.json")
-        return cls.of(*tables_of_coco(data, dataset, image_set, file=name))
+        return cls.of(*tables_of_coco(data, dataset, image_set, file=name, masks=masks))
 
     @classmethod
     def from_labels(

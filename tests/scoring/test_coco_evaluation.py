@@ -1,11 +1,13 @@
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from scoring import Result
-from scoring.coco_evaluation import evaluate_coco
+from scoring import Detections, GroundTruth, Result, evaluate, evaluate_coco, intervals_of
 from scoring.errors import SubmissionError
+from scoring.evaluation import missing_truth
 from tests.scoring.coco_detectors import as_json, assert_equal, real_detections
 from tests.scoring.coco_masks import compressed, draw_mask_set
 from tests.scoring.coco_sets import FIGURES, Plain, draw_coco_set
@@ -50,21 +52,63 @@ def test_detections_may_be_wrapped_in_an_object_with_annotations() -> None:
         assert evaluate_coco(as_json(truth), as_json(wrapped)).figures == plain.figures
 
 
-def test_the_receipt_depends_only_on_the_two_files_and_the_kind() -> None:
+def test_the_receipt_depends_on_the_annotation_the_file_of_detections_and_the_kind() -> None:
     truth, found = draw_mask_set(1)
     for each in found:
         each["bbox"] = [0, 0, 10, 10]
     files = as_json(truth), as_json(found)
+    truth["annotations"][0]["area"] += 1
 
     receipts = [
         evaluate_coco(*files).receipt,
         evaluate_coco(*files, masks=True).receipt,
-        evaluate_coco(files[0] + b" ", files[1]).receipt,
+        evaluate_coco(as_json(truth), files[1]).receipt,
         evaluate_coco(files[0], files[1] + b" ").receipt,
     ]
 
     assert len(set(receipts)) == len(receipts)
-    assert evaluate_coco(*files).receipt == receipts[0]
+    assert evaluate_coco(files[0] + b" ", files[1]).receipt == receipts[0]
+
+
+@pytest.mark.parametrize("masks", [False, True], ids=["boxes", "masks"])
+def test_two_files_give_the_result_of_evaluate(tmp_path: Path, *, masks: bool) -> None:
+    annotation, found = draw_mask_set(2)
+    if not masks:
+        annotation, found = draw_coco_set(2)
+    path = tmp_path / "found.json"
+    path.write_bytes(as_json(found))
+    truth = GroundTruth.from_coco(annotation, masks=masks)
+
+    result = evaluate_coco(annotation, path, masks=masks)
+
+    number = 2 if masks else 1
+    assert replace(result, competition=number) == evaluate(path, truth, protocol="coco", competition=number)
+    assert {each.kind for each in result.exhibits} == {"score_table", "curve"}
+    assert intervals_of(result, truth, replicates=20).rows
+
+
+def test_ground_truth_without_masks_scores_boxes_alike_and_no_masks() -> None:
+    annotation, found = draw_mask_set(3)
+    truth = GroundTruth.from_coco(annotation, masks=False)
+
+    assert missing_truth(truth)[2] == "no object has a segmentation"
+    assert truth.fingerprint != GroundTruth.from_coco(annotation).fingerprint
+    for each in found:
+        each["bbox"] = [0, 0, 10, 10]
+    scored = [
+        evaluate(Detections.from_coco(found, one), one, protocol="coco")
+        for one in (truth, GroundTruth.from_coco(annotation))
+    ]
+    assert scored[0].figures == scored[1].figures
+
+
+def test_masks_need_no_boxes_in_the_annotation() -> None:
+    annotation, found = draw_mask_set(4)
+    figures = evaluate_coco(annotation, found, masks=True).figures
+    for each in annotation["annotations"]:
+        del each["bbox"]
+
+    assert evaluate_coco(annotation, found, masks=True).figures == figures
 
 
 def test_a_result_prints_all_figures_and_its_frame_has_those_of_each_class() -> None:

@@ -134,6 +134,10 @@ class Entries:
         parsed = self.table.columns.get(name)
         return parsed is not None and parsed.size > 0 and (parsed.ndim > 1 or bool(parsed.any()))
 
+    def all_have(self, name: str) -> bool:
+        """Whether the field of every entry is there and not empty."""
+        return self.any_has(name) if self.table is not None else all(map(bool, self.column(name)))
+
     def _numbers_of(self, name: str) -> np.ndarray[Any, Any] | None:
         """The column of a table whose entries have one number each; None where there is none."""
         parsed = None if self.table is None else self.table.columns.get(name)

@@ -1,6 +1,5 @@
 """Ground truth in COCO's JSON."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -25,8 +24,8 @@ class CocoInstances:
     """Annotated objects of a set of images, images and classes by rising identifiers.
 
     images, categories: int64 (images,) and (classes,), identifiers; sizes: int64 (images, 2), width and height in pixels,
-    0 where they are missing; boxes: float64 (m, 4), left, top, width, height, around the masks where those were asked for; masks: None unless they were asked for;
-    has_masks: whether any object has a segmentation; difficult: bool (m,), `ignore` or `difficult` is 1, None where no object is; fingerprint: sha256 of the file, in hexadecimal; federation: of LVIS,
+    0 where they are missing; boxes: float64 (m, 4), left, top, width, height; masks: None unless they were asked for;
+    has_masks: whether any object has a segmentation; difficult: bool (m,), `ignore` or `difficult` is 1, None where no object is; federation: of LVIS,
     None where every class is annotated in every image; named: the `file_name` of each image that has one, with its identifier.
     """
 
@@ -37,7 +36,6 @@ class CocoInstances:
     objects: CocoObjects
     boxes: Floats
     masks: Masks | None
-    fingerprint: str
     has_masks: bool = False
     federation: Federation | None = None
     difficult: Flags | None = None
@@ -51,7 +49,7 @@ def read_instances(
 
     problems: where they are collected, too, with the number of those that are not listed.
 
-    `area` is the one annotated. `iscrowd` is 0 if it is left out. Raises SubmissionError with every problem: what is not
+    `area` is the one annotated, and so is the box, which masks need not have: then it is the one around the mask. `iscrowd` is 0 if it is left out. Raises SubmissionError with every problem: what is not
     JSON, missing fields, numbers that are none, identifiers that are not unique or that nothing has.
 
     >>> text = b'''{"images": [{"id": 1}], "categories": [{"id": 7, "name": "car"}],
@@ -73,15 +71,15 @@ def read_instances(
     by_category = np.argsort(category_ids, kind="stable")
     objects = _objects(annotations, image_ids, category_ids[by_category])
     drawn = read_masks(annotations, _sizes_of(objects, sizes)) if masks else None
+    has_boxes = drawn is None or annotations.all_have("bbox")
     found = CocoInstances(
         images=image_ids,
         sizes=sizes,
         categories=category_ids[by_category],
         classes=tuple(names[index] for index in by_category.tolist()),
         objects=objects,
-        boxes=annotations.boxes() if drawn is None else drawn.boxes,
+        boxes=annotations.boxes() if has_boxes or drawn is None else drawn.boxes,
         masks=drawn,
-        fingerprint=hashlib.sha256(data).hexdigest(),
         has_masks=annotations.any_has("segmentation"),
         federation=read_federation(images, image_ids, categories, category_ids[by_category]),
         difficult=_difficult(annotations),

@@ -11,7 +11,6 @@ import numpy as np
 from scoring.data.boxes import BoxConvention
 from scoring.data.checking import DataError, Named, as_array
 from scoring.data.description import UNKNOWN_SIDE, Description
-from scoring.data.masks import Masks
 from scoring.data.tables import CocoTable, Lists, Tables
 from scoring.data.tables_from_arrays import ObjectRows, tables_of_objects
 from scoring.errors import Problems, SubmissionError
@@ -72,14 +71,11 @@ def _odd_key(value: Any) -> str:
 
 
 def tables_of_coco(
-    data: bytes, dataset: str | None, image_set: str, *, file: str = "instances.json"
+    data: bytes, dataset: str | None, image_set: str, *, file: str = "instances.json", masks: bool = True
 ) -> tuple[Lists, Tables]:
-    """The lists and tables of `images`, `categories` and `annotations`, with masks where any annotation has a segmentation.
+    """The lists and tables of `images`, `categories` and `annotations`; masks: with those of annotations that have a segmentation.
 
-    dataset: None stands for "LVIS" where images have lists of negative categories, and else for "COCO".
-
-    Images are called by their numbers, classes by their names, both in rising order of their numbers. For protocols that know
-    no crowds a crowd is a difficult object and a group, and `ignore` or `difficult` make an object difficult. Raises SubmissionError with every problem.
+    Raises SubmissionError with every problem.
 
     >>> text = b'''{"images": [{"id": 42}], "categories": [{"id": 17, "name": "cat"}],
     ...   "annotations": [{"id": 1, "image_id": 42, "category_id": 17, "bbox": [15, 9, 20, 10], "area": 150.5}]}'''
@@ -88,12 +84,26 @@ def tables_of_coco(
     (('42',), ('cat',), [[15.0, 9.0, 35.0, 19.0]], [150.5])
     """
     instances = read_instances(data, file=file)
-    masks = read_instances(data, file=file, masks=True).masks if instances.has_masks else None
+    if masks and instances.has_masks:
+        instances = replace(instances, masks=read_instances(data, file=file, masks=True).masks)
+    return tables_of_instances(instances, dataset, image_set)
+
+
+def tables_of_instances(
+    instances: CocoInstances, dataset: str | None = None, image_set: str = "all"
+) -> tuple[Lists, Tables]:
+    """The lists and tables of annotation that was read, with its masks where these were asked for.
+
+    dataset: None stands for "LVIS" where images have lists of negative categories, and else for "COCO".
+
+    Images are called by their numbers, classes by their names, both in rising order of their numbers. For protocols that know
+    no crowds a crowd is a difficult object and a group, and `ignore` or `difficult` make an object difficult.
+    """
     lists, tables = tables_of_objects(_rows(instances), BoxConvention.HALF_OPEN, _sizes(instances))
     numbers = tuple(instances.categories.tolist())
     own = "COCO" if instances.federation is None else "LVIS"
     lists = replace(lists, dataset=dataset or own, image_set=image_set, class_numbers=numbers)
-    return lists, replace(tables, coco=_table(instances, masks))
+    return lists, replace(tables, coco=_table(instances))
 
 
 def columns_of_coco(data: bytes, description: Description, *, file: str = "detections.json") -> CocoResults:
@@ -129,7 +139,7 @@ def _sizes(instances: CocoInstances) -> np.ndarray[tuple[int, ...], np.dtype[np.
     return np.where(known, instances.sizes, UNKNOWN_SIDE)
 
 
-def _table(instances: CocoInstances, masks: Masks | None) -> CocoTable:
+def _table(instances: CocoInstances) -> CocoTable:
     objects = instances.objects
     table = CocoTable(
         objects.image, objects.label, instances.boxes, objects.area, objects.crowd, objects.unnumbered
@@ -141,4 +151,4 @@ def _table(instances: CocoInstances, masks: Masks | None) -> CocoTable:
             inexhaustive=federation.inexhaustive,
             frequency=federation.frequency,
         )
-    return table if masks is None else table.with_masks(masks)
+    return table if instances.masks is None else table.with_masks(instances.masks)

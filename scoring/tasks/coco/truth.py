@@ -123,7 +123,6 @@ def _annotated(truth: GroundTruth) -> CocoInstances:
         federation=table.federation,
         boxes=table.boxes,
         masks=masks,
-        fingerprint=truth.fingerprint,
         has_masks=table.has_masks,
         difficult=_difficult(truth)[np.argsort(np.argsort(table.image, kind="stable"))],
     )
@@ -156,6 +155,5 @@ def _of_edges(truth: GroundTruth) -> CocoInstances:
         ),
         boxes=boxes,
         masks=None,
-        fingerprint=truth.fingerprint,
         difficult=_difficult(truth)[rows],
     )
