@@ -4,7 +4,9 @@ import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from scoring.data.checking import assert_is
+import numpy as np
+
+from scoring.data.checking import DataError
 from scoring.data.ground_truth import GroundTruth
 from scoring.errors import Problem, Problems, SubmissionError
 from scoring.evaluation import evaluate_parsed
@@ -44,7 +46,9 @@ def evaluate_coco(
     >>> round(result.figures["AP"], 6), round(result["cat"].figures["AP75"], 6), result["cat"].ap == result.headline
     (0.6, 1.0, True)
     """
-    assert_is(masks, bool, "as 'masks': True for masks, False for boxes")
+    if not isinstance(masks, bool | np.bool_):
+        raise DataError(f"expected True for masks or False for boxes as 'masks', found {masks!r}")
+    masks = bool(masks)
     if protocol not in NAMES:
         raise LookupError(
             f"COCO's JSON is scored by {' or '.join(NAMES)}, not by {protocol!r}; other protocols: scoring.evaluate"

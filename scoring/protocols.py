@@ -28,6 +28,7 @@ from scoring.metrics.matching import (
     match_pascal_2006,
 )
 from scoring.metrics.measures import AP_11_POINTS, AP_AREA
+from scoring.similar_names import similar_name
 from scoring.tasks.action.task import ACTION
 from scoring.tasks.classification.task import CLASSIFICATION
 from scoring.tasks.coco.task import COCO_DETECTION, COCO_SEGMENTATION, LVIS_DETECTION, LVIS_SEGMENTATION
@@ -175,9 +176,11 @@ def protocol_of(protocol: str | Protocol) -> Protocol:
     if isinstance(protocol, Protocol):
         check_name(protocol)  # names are reserved only once this module is imported
         return protocol
-    if not isinstance(protocol, str) or protocol not in PROTOCOLS:
-        raise LookupError(f"no protocol is called {protocol!r}; there are {', '.join(PROTOCOLS)}")
-    return PROTOCOLS[protocol]
+    if isinstance(protocol, str) and protocol in PROTOCOLS:
+        return PROTOCOLS[protocol]
+    near = similar_name(str(protocol).encode(errors="replace"), {name.encode() for name in PROTOCOLS})
+    known = f"there are {', '.join(PROTOCOLS)}" if near is None else f"did you mean '{near.decode()}'?"
+    raise LookupError(f"no protocol is called {protocol!r}; {known}")
 
 
 def default_protocol(dataset: str) -> str:

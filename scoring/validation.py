@@ -26,7 +26,7 @@ from scoring.archives.result_files import (
     severity_of_strays,
 )
 from scoring.competitions import CompetitionInfo, expected_files, offered
-from scoring.data.checking import assert_is
+from scoring.data.checking import DataError, assert_is
 from scoring.data.description import Description
 from scoring.data.limits import MAX_ARCHIVE_PROBLEMS, Limits
 from scoring.errors import Problem, Problems, Severity
@@ -138,6 +138,8 @@ def validate(
     >>> found.valid, str(found.problems[0])
     (False, 'comp3_det_val_cat.txt:1: expected 6 fields, found 5')
     """
+    if isinstance(archive, Description):
+        raise DataError("expected the path of an archive and then a Description: the two seem to be swapped")
     assert_is(description, Description, "such as `truth.description`")
     archive = as_path(archive)
     limits = limits or default_limits(archive, description)

@@ -1,7 +1,7 @@
 """Checks of arrays that come from outside: names, numbers, boxes."""
 
 from collections import Counter
-from collections.abc import ItemsView, Iterable, KeysView, Mapping, Sequence
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,6 +17,9 @@ Names = Sequence[str] | Mapping[int, str]
 
 _LISTS: Final = {"image": "images", "label": "classes"}
 """The arguments that list the names of a column."""
+
+_EXACT: Final = 2**53
+"""Beyond it floats leave out whole numbers."""
 
 SHOWN: Final = 5
 """Names that a message lists at most."""
@@ -50,7 +53,7 @@ class Named:
 def as_array(values: Any) -> NDArray[Any]:
     """Anything that NumPy can read as an array; a tensor is detached and copied from its device first.
 
-    Raises DataError for rows of different lengths, for masked values, and for what NumPy cannot read.
+    Raises DataError for rows of different lengths, for masked values, for a generator, and for what NumPy cannot read.
 
     >>> as_array([1.5, 2]).tolist()
     [1.5, 2.0]
@@ -58,6 +61,8 @@ def as_array(values: Any) -> NDArray[Any]:
     for step in ("detach", "cpu"):
         if hasattr(values, step):
             values = getattr(values, step)()
+    if isinstance(values, Iterator):
+        raise DataError(f"expected an array or a list, found a {type(values).__name__}: make a list of it")
     if np.ma.is_masked(values):
         raise DataError("expected an array without masked values")
     try:
@@ -172,13 +177,14 @@ def as_named(name: str, values: Any, names: Names | None) -> Named:
     """A column of texts, or of whole numbers that count `names` from 0; where these are a mapping, its keys are the numbers.
 
     Without `names` these are the texts in the order of their first occurrence, or the whole numbers in their own order,
-    written as texts. Raises DataError for a text that is none of the names, a number beyond them, or anything else.
+    written as texts. Floats are taken that are whole numbers. Raises DataError for a text that is none of the names, a number
+    beyond them, or anything else.
 
     >>> as_named("label", ["cat", "dog", "cat"], None).place.tolist()
     [0, 1, 0]
     >>> as_named("label", [1], ["cat", "dog"]).place.tolist()
     [1]
-    >>> as_named("label", [90], {7: "cat", 90: "dog"}).place.tolist()
+    >>> as_named("label", [90.0], {7: "cat", 90: "dog"}).place.tolist()
     [1]
     """
     numbers = as_numbers(_LISTS[name], names) if isinstance(names, Mapping) else None
@@ -187,14 +193,17 @@ def as_named(name: str, values: Any, names: Names | None) -> Named:
     array = as_array(values)
     if array.ndim != 1:
         raise DataError(f"expected '{name}' as one each, shape (n,), found {shape_of(array)}")
-    if array.dtype.kind in "iu" or array.size == 0:
-        places = array.astype(np.int64) if numbers is None else _numbers_of(name, array, numbers)
+    wholes = _wholes_of(name, values, array)
+    if wholes is not None:
+        places = wholes if numbers is None else _numbers_of(name, wholes, numbers)
         return _numbered(name, places, known)
-    texts = array.tolist()
-    if not all(isinstance(text, str) for text in texts):
-        other = next(text for text in texts if not isinstance(text, str))
-        raise DataError(f"expected texts or whole numbers in '{name}', found {other!r}")
-    return _looked_up(name, texts, known)
+    texts = (
+        values if isinstance(values, list | tuple) else array.tolist()
+    )  # NumPy makes texts of numbers beside them
+    if others := [text for text in texts if not isinstance(text, str)]:
+        beside = f" beside {next(filter(_is_text, texts))!r}" if any(map(_is_text, texts)) else ""
+        raise DataError(f"expected texts or whole numbers in '{name}', found {others[0]!r}{beside}")
+    return _looked_up(name, list(map(str, texts)), known)
 
 
 def as_numbers(name: str, names: Mapping[int, str]) -> dict[int, int]:
@@ -205,8 +214,12 @@ def as_numbers(name: str, names: Mapping[int, str]) -> dict[int, int]:
     """
     keys = [key.item() if isinstance(key, np.integer) else key for key in names]
     if others := [key for key in keys if type(key) is not int]:
+        turned = all(isinstance(value, int) for value in names.values())
+        found = (
+            f"{others[0]!r} with {names[others[0]]!r}: turn it round" if turned else f"the key {others[0]!r}"
+        )
         raise DataError(
-            f"expected whole numbers with a name each in '{name}', or a list of names, found the key {others[0]!r}"
+            f"expected whole numbers with a name each in '{name}', or a list of names, found {found}"
         )
     return {key: place for place, key in enumerate(keys)}
 
@@ -296,6 +309,31 @@ def kind_of(array: NDArray[Any]) -> str:
     return "texts" if array.dtype.kind in "US" else str(array.dtype)
 
 
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _wholes_of(name: str, values: Any, array: NDArray[Any]) -> NDArray[Any] | None:
+    """The whole numbers of a column, as objects where they have more than 64 bits; None for anything else."""
+    if array.dtype.kind in "iu":
+        return array
+    if not array.size:
+        return array.astype(np.int64)
+    if isinstance(values, list | tuple) and array.dtype.kind == "f":
+        array = np.array(values, object)  # of whole numbers of different sizes NumPy makes floats
+    if array.dtype.kind == "O":
+        is_whole = all(isinstance(each, int | np.integer) and not isinstance(each, bool) for each in array)
+        if is_whole:
+            return array
+        array = as_array(values)
+    if array.dtype.kind != "f":
+        return None
+    odd = ~np.isfinite(array) | (array != np.floor(array)) | (np.abs(array) > _EXACT)
+    if odd.any():
+        raise DataError(f"expected texts or whole numbers in '{name}', found {array[odd][0].item()!r}")
+    return array.astype(np.int64)
+
+
 def _numbers_of(name: str, array: NDArray[Any], numbers: Mapping[int, int]) -> NDArray[np.int64]:
     unknown = next((each for each in array.tolist() if each not in numbers), None)
     if unknown is not None:
@@ -305,7 +343,7 @@ def _numbers_of(name: str, array: NDArray[Any], numbers: Mapping[int, int]) -> N
     return np.array([numbers[each] for each in array.tolist()], np.int64)
 
 
-def _numbered(name: str, array: NDArray[np.int64], known: tuple[str, ...] | None) -> Named:
+def _numbered(name: str, array: NDArray[Any], known: tuple[str, ...] | None) -> Named:
     if known is None:
         numbers, place = np.unique(array, return_inverse=True)
         return Named(tuple(map(str, numbers.tolist())), place.astype(np.int32))
@@ -328,6 +366,8 @@ def _looked_up(name: str, texts: list[str], known: tuple[str, ...] | None) -> Na
 
 
 def _finite(name: str, array: NDArray[Any]) -> Floats:
+    if array.dtype.kind == "O" and (missing := [row for row, each in enumerate(array) if each is None]):
+        raise DataError(f"expected a number in every row of '{name}', found None in row {missing[0]}")
     if array.dtype.kind not in "fiub":
         raise DataError(f"expected numbers in '{name}', found {kind_of(array)}")
     numbers = array.astype(np.float64)

@@ -1,6 +1,6 @@
 """Detections with masks."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -16,6 +16,7 @@ from scoring.data.checking import (
     as_named,
     assert_lengths,
     kind_of,
+    shape_of,
     some_of,
 )
 
@@ -57,7 +58,8 @@ class InstanceMasks:
         """Detections from a column each, arrays or lists; image and label as in `Detections.from_arrays`.
 
         masks: a bool array (height, width) for each detection, or one of 0 and 1, such as an array (n, height, width) where all
-        images have one size. Raises DataError for anything else, for NaN, and for names that are none of `images` or `classes`.
+        images have one size. Raises DataError for anything else, such as run lengths and masks of probabilities, for NaN, and
+        for names that are none of `images` or `classes`.
 
         >>> found = InstanceMasks.from_arrays(["a"], ["cat"], [0.5], np.ones((1, 4, 6), np.uint8))
         >>> found.masks[0].shape, found.masks[0].dtype
@@ -70,15 +72,24 @@ class InstanceMasks:
 
 
 def _as_mask(values: Any) -> Flags:
+    if isinstance(values, Mapping):
+        raise DataError(
+            f"expected masks of shape (height, width), found a mapping with {some_of([*map(str, values)])}: "
+            "run lengths are read by `evaluate_coco` and `GroundTruth.from_coco`"
+        )
     array = as_array(values)
     if array.ndim != 2:
-        raise DataError(f"expected masks of shape (height, width), found one of shape {array.shape}")
+        hint = ", of which masks[:, 0] takes the axis away" if array.ndim == 3 and len(array) == 1 else ""
+        raise DataError(f"expected masks of shape (height, width), found one of {shape_of(array)}{hint}")
     if not array.size:
-        raise DataError(f"expected masks of at least one pixel, found one of shape {array.shape}")
-    if array.dtype.kind not in "iub":
+        raise DataError(f"expected masks of at least one pixel, found one of {shape_of(array)}")
+    if array.dtype.kind not in "fiub":
         raise DataError(f"expected masks of 0 and 1, or of type bool, found one of {kind_of(array)}")
-    if not 0 <= array.min() <= array.max() <= 1:
+    found: Flags = array != 0
+    if not np.array_equal(found, array):
+        hint = "; of probabilities take `masks > 0.5`" if array.dtype.kind == "f" else ""
+        hint = "; take `masks > 0`" if set(np.unique(array).tolist()) <= {0, 255} else hint
         raise DataError(
-            f"expected masks of 0 and 1, found one with values from {array.min()} to {array.max()}"
+            f"expected masks of 0 and 1, found one with values from {array.min()} to {array.max()}{hint}"
         )
-    return array.astype(np.bool_)
+    return found

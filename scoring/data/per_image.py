@@ -1,16 +1,16 @@
 """Predictions and targets given image by image, as models give them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scoring.data.arrays import Integers
-from scoring.data.checking import DataError, as_array, as_boxes, as_list, as_names
+from scoring.data.checking import DataError, as_array, as_boxes, as_list, as_names, some_of
 
-PerImage = Sequence[Any] | Mapping[str, Any]
+PerImage = Sequence[Any] | Mapping[Any, Any]
 """One entry for each image: in the order of the images, or by their names."""
 
 
@@ -18,17 +18,19 @@ PerImage = Sequence[Any] | Mapping[str, Any]
 class Rows:
     """The entries of all images, one after the other.
 
-    image: int32 (n,), into images; columns: the arrays of each field, joined; a field that no entry has is missing.
+    image: int32 (n,), into images; columns: the arrays of each field, joined; a field that no entry has is missing; fields: of
+    the entries, whether they are read or not.
     """
 
     images: tuple[str, ...]
     image: Integers
     columns: Mapping[str, NDArray[Any]]
+    fields: tuple[str, ...] = ()
 
     def column(self, name: str) -> NDArray[Any]:
         """The joined arrays of a field. Raises DataError where images have none."""
         if name not in self.columns and self.images:
-            raise DataError(f"no image has '{name}'")
+            raise DataError(f"no image has '{name}'; they have {some_of(self.fields)}")
         return self.columns.get(name, np.empty(0))
 
 
@@ -41,6 +43,9 @@ def rows_of_dicts(entries: PerImage, images: Sequence[str] | None, fields: Itera
     >>> rows_of_dicts([{"labels": [3, 1]}, {"labels": [2]}], None, ["labels"]).image.tolist()
     [0, 0, 1]
     """
+    fields = tuple(fields)
+    if isinstance(entries, Mapping) and set(fields).intersection(entries):
+        raise DataError("expected a list with a mapping for each image, found the mapping of a single image")
     names, listed = _by_name(entries, images)
     for place, entry in enumerate(listed):
         if not isinstance(entry, Mapping):
@@ -51,7 +56,8 @@ def rows_of_dicts(entries: PerImage, images: Sequence[str] | None, fields: Itera
     for name in present:
         if lacking := [image for image, entry in zip(names, listed, strict=True) if name not in entry]:
             raise DataError(f"the image '{lacking[0]}' has no '{name}'")
-    return _joined(names, [{name: _field(name, entry[name]) for name in present} for entry in listed])
+    found = _joined(names, [{name: _field(name, entry[name]) for name in present} for entry in listed])
+    return replace(found, fields=tuple(dict.fromkeys(str(key) for entry in listed for key in entry)))
 
 
 def rows_of_supervision(entries: PerImage, images: Sequence[str] | None, *, confidence: bool = True) -> Rows:

@@ -17,6 +17,7 @@ from scoring.data.checking import (
     as_matrix,
     as_names,
     assert_lengths,
+    shape_of,
 )
 from scoring.data.confidences import as_persons
 from scoring.data.description import UNKNOWN_SIDE
@@ -29,6 +30,8 @@ from scoring.data.tables import ActionLabels, CocoTable, Lists, Objects, Parts, 
 DATASET = "arrays"
 IMAGE_SET = "all"
 """The names of ground truth from arrays."""
+
+_MOST_CLASSES = np.iinfo(np.int16).max  # the type of `Objects.name`
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +53,8 @@ def tables_of_objects(rows: ObjectRows, convention: BoxConvention, sizes: Any) -
     Where areas are given, COCO's protocols take these, and the masks.
     """
     images, classes = rows.image.names, rows.label.names
+    if len(classes) > _MOST_CLASSES:
+        raise DataError(f"expected at most {_MOST_CLASSES:,} classes, found {len(classes):,}")
     order = np.argsort(rows.image.place, kind="stable")
     objects = _objects(rows.image.place[order], rows.label.place[order], rows.boxes[order])
     objects.difficult[:] = (rows.difficult | rows.crowd)[order]
@@ -234,7 +239,10 @@ def _sizes(sizes: Any, images: int) -> Integers:
     found = as_matrix("sizes", sizes, "(images, 2)")
     is_valid = (found >= 1) & (found <= UNKNOWN_SIDE) & (found == np.floor(found))
     if found.shape != (images, 2) or not is_valid.all():
-        raise DataError(f"expected width and height in whole pixels for each of {images} images in 'sizes'")
+        what = shape_of(found) if found.shape != (images, 2) else f"{found[~is_valid][0]:g}"
+        raise DataError(
+            f"expected width and height in whole pixels for each of {images} images in 'sizes', found {what}"
+        )
     return found.astype(np.int32)
 
 

@@ -1,6 +1,7 @@
 """IoU and IoA of boxes."""
 
 from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 
@@ -10,6 +11,11 @@ IoU = Callable[[Floats, Floats], Floats]
 """Intersection over union of pairs of boxes: float64 (n, 4) and (n, 4), or shapes that broadcast, give float64 (n,)."""
 
 
+_HUGE: Final = np.errstate(over="ignore")
+"""For boxes with an infinite area, whose IoU with others is 0."""
+
+
+@_HUGE
 def iou_inclusive(boxes: Floats, others: Floats) -> Floats:
     """Intersection over union of boxes whose edges are pixels inside them, pair by pair.
 
@@ -36,6 +42,7 @@ def iou_inclusive(boxes: Floats, others: Floats) -> Floats:
     return ratio
 
 
+@_HUGE
 def iou_half_open(boxes: Floats, others: Floats) -> Floats:
     """Intersection over union of boxes whose edges are lines without a width, pair by pair.
 

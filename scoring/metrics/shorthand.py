@@ -8,7 +8,16 @@ from numpy.typing import NDArray
 
 from scoring.data.arrays import Flags, Floats
 from scoring.data.boxes import BoxConvention
-from scoring.data.checking import DataError, as_array, as_boxes, as_choice, as_floats, assert_lengths, kind_of
+from scoring.data.checking import (
+    DataError,
+    as_array,
+    as_boxes,
+    as_choice,
+    as_floats,
+    assert_lengths,
+    kind_of,
+    shape_of,
+)
 from scoring.metrics import ranking
 from scoring.metrics.boxes import iou_half_open, iou_inclusive
 from scoring.metrics.ranking import FALSE_POSITIVE, TRUE_POSITIVE, rank
@@ -99,8 +108,12 @@ def confusion_matrix(y_true: Any, y_pred: Any, *, labels: Any = None) -> NDArray
 
 def _positives(y_true: Any) -> Flags:
     labels = as_array(y_true)
-    if labels.ndim != 1 or not np.isin(labels, (-1, 0, 1)).all():
-        raise DataError("expected 'y_true' as 1 for a positive and 0 or -1 for a negative, shape (n,)")
+    others = labels[~np.isin(labels, (-1, 0, 1))].tolist()
+    if labels.ndim != 1 or others:
+        found = shape_of(labels) if labels.ndim != 1 else repr(others[0])
+        raise DataError(
+            f"expected 'y_true' as 1 for a positive and 0 or -1 for a negative, shape (n,), found {found}"
+        )
     positive: Flags = labels == 1
     return positive
 

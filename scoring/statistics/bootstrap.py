@@ -75,6 +75,8 @@ def sample_of(result: Result, truth: GroundTruth, *, statistics: Path | str | No
     >>> sample_of(evaluate(found, truth, protocol="voc2012"), truth).positives.tolist()
     [[1, 1]]
     """
+    if isinstance(result, GroundTruth) and isinstance(truth, Result):
+        raise DataError("expected a Result and then GroundTruth: the two seem to be swapped")
     assert_is(result, Result, "whose matches are drawn")
     assert_is(truth, GroundTruth, "of the result")
     origin, matches = _open(result, statistics)

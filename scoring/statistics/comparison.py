@@ -131,7 +131,7 @@ def _share_better(differences: Floats) -> float | None:
 
 def _check_paired(one: Replicates, other: Replicates) -> None:
     for each in (one, other):
-        assert_is(each, Replicates, "as `bootstrap` gives them")
+        assert_is(each, Replicates, "as `bootstrap(result, truth)` gives them")
     if one.setup != other.setup:
         raise ValueError(f"these runs cannot be compared: {one.setup} and {other.setup}")
     if one.draws != other.draws or one.names != other.names:

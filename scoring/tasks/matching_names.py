@@ -1,5 +1,6 @@
 """Names of predictions from arrays, looked up in the ground truth."""
 
+import unicodedata
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Final, TypeVar
 
@@ -31,10 +32,19 @@ def places_of(what: str, used: Integers, names: Sequence[str], known: Sequence[s
             map(str.isdecimal, known)
         )
         hint = f"; numbers are names, unless `{_LISTS[what]}=` lists what they count" if are_numbers else ""
-        missing = ", ".join(f"'{names[place]}'" for place in unknown[:3].tolist())
-        more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+        absent = [names[place] for place in unknown.tolist()]
+        missing = ", ".join(f"'{name}'" for name in absent[:3])
+        more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
+        hint = hint or _same_in_print(absent[0], known)
         raise DataError(f"the ground truth has no {what} {missing}{more}; it has {some_of(known)}{hint}")
     return found[used] if len(used) else used.astype(np.int32)
+
+
+def _same_in_print(name: str, known: Sequence[str]) -> str:
+    """A hint at a known name that looks the same and has other characters, such as an accent of its own."""
+    plain = unicodedata.normalize("NFC", name)
+    twin = next((each for each in known if unicodedata.normalize("NFC", each) == plain), None)
+    return "" if twin is None else f"; they differ in Unicode: {name!a} is not {twin!a}"
 
 
 def assert_once(keys: Mapping[str, Integers]) -> None:

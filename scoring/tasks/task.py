@@ -64,6 +64,16 @@ def select_keys(loaded: Any, names: Sequence[str]) -> Any:
     return {name: loaded[name] for name in loaded if name in names}
 
 
+def one_for_each_image(description: Description) -> int:
+    """As many predictions as there are images in the Main set.
+
+    >>> from scoring.data.description import Image
+    >>> one_for_each_image(Description("COCO", "val", ("car", "cat"), (), (Image("1", 9, 9),)))
+    1
+    """
+    return len(description.images)
+
+
 def one_for_each_image_and_class(description: Description) -> int:
     """As many predictions as there are pairs of an image of the Main set and a class.
 

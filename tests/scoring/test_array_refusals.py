@@ -164,7 +164,7 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("expected Result whose matches are drawn, found str", lambda: bootstrap(untyped("x"), objects())),
     ("expected GroundTruth of the result, found str", lambda: bootstrap(scored(), untyped("x"))),
     ("expected at least 1 replicate, found 0", lambda: bootstrap(scored(), objects(), replicates=0)),
-    ("expected Replicates as `bootstrap` gives them, found Result", lambda: compare(untyped(scored()), untyped(scored()))),
+    ("expected Replicates as `bootstrap\\(result, truth\\)` gives them, found Result", lambda: compare(untyped(scored()), untyped(scored()))),
     ("expected Mapping of replicates by the name of their method, found list", lambda: standings(untyped([]))),
     ("expected Scoreboard of scores .*, found ndarray", lambda: rank_methods(untyped(np.ones((2, 2))))),
     ("expected Scoreboard of scores .*, found ndarray", lambda: compare_pairs(untyped(np.ones((2, 2))))),

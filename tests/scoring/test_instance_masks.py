@@ -75,7 +75,10 @@ def test_no_detections_score_0() -> None:
     [
         (np.ones(24), "expected masks of shape \\(height, width\\), found one of shape \\(24,\\)"),
         (CAT * 2, "expected masks of 0 and 1, found one with values from 0 to 2"),
-        (CAT * 0.5, "expected masks of 0 and 1, or of type bool, found one of float64"),
+        (
+            CAT * 0.5,
+            "expected masks of 0 and 1, found one with values from 0.0 to 0.5; of probabilities take `masks > 0.5`",
+        ),
     ],
 )
 def test_invalid_masks_are_refused(mask: NDArray[np.float64], words: str) -> None:

@@ -162,7 +162,10 @@ def test_areas_in_frames_and_in_dictionaries_decide_the_size_of_an_object() -> N
         ({"masks": [CAT, CAT], "sizes": [[2, 3]]}, r"expected masks of shape \(3, 2\) in the image 'a'"),
         ({"masks": [CAT]}, "expected columns of one length"),
         ({"masks": 5}, "expected a list in 'masks', found int"),
-        ({"masks": [CAT, CAT * 0.5]}, "expected masks of 0 and 1, or of type bool, found one of float64"),
+        (
+            {"masks": [CAT, CAT * 0.5]},
+            "expected masks of 0 and 1, found one with values from 0.0 to 0.5; of probabilities take `masks > 0.5`",
+        ),
         ({"masks": [CAT, CAT * 2]}, "expected masks of 0 and 1, found one with values from 0 to 2"),
         ({"masks": [CAT, np.empty((0, 3))]}, "expected masks of at least one pixel"),
         ({"area": [1, np.nan]}, "expected finite numbers in 'area', found nan in row 1"),

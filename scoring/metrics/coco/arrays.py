@@ -145,6 +145,7 @@ def _iou_of_pairs(
     return found
 
 
+@np.errstate(over="ignore")
 def _sides(boxes: Floats) -> tuple[Floats, ...]:
     left, top, width, height = np.ascontiguousarray(boxes.T)
     return left, top, width + left, height + top, width * height

@@ -1,18 +1,18 @@
 """Action classification: how rankings of persons are scored, and the functions of the task."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Final
 
 import numpy as np
 
 from scoring.data.arrays import Integers
+from scoring.data.description import Description
 from scoring.data.ground_truth import GroundTruth
 from scoring.data.matches import RankedPredictions
 from scoring.metrics.labels import ClassLabels
 from scoring.scores import Scores
 from scoring.tasks.ranking.arrays import accepts_persons, split_persons
-from scoring.tasks.ranking.checks import check_persons, remark_on_confidences
+from scoring.tasks.ranking.checks import check_persons, remark_on_persons
 from scoring.tasks.ranking.reader import read_persons, read_persons_together
 from scoring.tasks.ranking.rules import LabelRules
 from scoring.tasks.ranking.scoring import Reasons, in_order, match, sample_of_labels, scores_of
@@ -69,13 +69,18 @@ def resample(rankings: Sequence[RankedPredictions], truth: GroundTruth, rules: L
     return only_images(sample, truth, [image for image, _ in truth.lists.acting])
 
 
+def one_for_each_person_and_action(description: Description) -> int:
+    """As many predictions as there are pairs of a person and an action."""
+    return len(description.acting) * len(description.actions)
+
+
 ACTION: Final = Task(
     name="action",
     title="Action classification",
     read=read_persons,
     read_together=read_persons_together,
     check_file=check_persons,
-    check_all=partial(remark_on_confidences, kind="person"),
+    check_all=remark_on_persons,
     accepts=accepts_persons,
     split=split_persons,
     missing_truth=missing_truth,
@@ -83,5 +88,5 @@ ACTION: Final = Task(
     match=match,
     score=score,
     resample=resample,
-    fewest_lines=lambda description: len(description.acting) * len(description.actions),
+    fewest_lines=one_for_each_person_and_action,
 )

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 import numpy as np
@@ -13,7 +12,7 @@ from scoring.metrics.labels import ClassLabels, with_difficult
 from scoring.scores import Scores
 from scoring.tasks.outcome import table_with_difficult
 from scoring.tasks.ranking.arrays import accepts_images, split_images
-from scoring.tasks.ranking.checks import check_images, remark_on_confidences
+from scoring.tasks.ranking.checks import check_images, remark_on_images
 from scoring.tasks.ranking.reader import read_images, read_images_together
 from scoring.tasks.ranking.rules import LabelRules
 from scoring.tasks.ranking.scoring import Reasons, in_order, match, sample_of_labels, scores_of
@@ -61,7 +60,7 @@ CLASSIFICATION: Final = Task(
     read=read_images,
     read_together=read_images_together,
     check_file=check_images,
-    check_all=partial(remark_on_confidences, kind="image"),
+    check_all=remark_on_images,
     accepts=accepts_images,
     split=split_images,
     missing_truth=missing_truth,

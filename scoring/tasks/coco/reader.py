@@ -66,11 +66,13 @@ def split_boxes(predictions: Detections, truth: GroundTruth) -> Iterator[Keyed[C
     edges = convert_boxes(predictions.boxes, convention, BoxConvention.HALF_OPEN)
     sides = edges[:, 2:] - edges[:, :2] if predictions.sizes is None else predictions.sizes
     boxes = np.concatenate([edges[:, :2], sides], axis=1)
+    with np.errstate(over="ignore"):  # huge boxes have an infinite area
+        areas = boxes[:, 2] * boxes[:, 3]
     detections = CocoDetections(
         places_of("image", predictions.image, predictions.images, lists.images[: lists.main]),
         places_of("class", predictions.label, predictions.classes, lists.classes),
         predictions.score,
-        boxes[:, 2] * boxes[:, 3],
+        areas,
     )
     yield Keyed("detections", CocoResults(detections, boxes, None))
 

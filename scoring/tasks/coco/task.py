@@ -24,7 +24,7 @@ from scoring.tasks.coco.truth import (
     select,
 )
 from scoring.tasks.detection.checks import remark_on_boxes
-from scoring.tasks.task import Task
+from scoring.tasks.task import Task, one_for_each_image
 
 COCO_DETECTION: Final = Task(
     name="coco-detection",
@@ -39,7 +39,7 @@ COCO_DETECTION: Final = Task(
     match=match,
     score=score,
     resample=resample,
-    fewest_lines=lambda description: len(description.images),
+    fewest_lines=one_for_each_image,
     columns=columns,
     select=select,
 )

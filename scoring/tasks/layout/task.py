@@ -3,10 +3,17 @@
 from typing import Final
 
 from scoring.archives.checking import nothing_to_add
+from scoring.data.description import Description
 from scoring.tasks.layout.checks import check_layouts
 from scoring.tasks.layout.reader import accepts, read_layouts, split
 from scoring.tasks.layout.scoring import columns, load, match, missing_truth, resample, score, select
 from scoring.tasks.task import Task
+
+
+def one_for_each_person(description: Description) -> int:
+    """As many predictions as there are persons."""
+    return len(description.persons)
+
 
 LAYOUT: Final = Task(
     name="layout",
@@ -21,7 +28,7 @@ LAYOUT: Final = Task(
     match=match,
     score=score,
     resample=resample,
-    fewest_lines=lambda description: len(description.persons),
+    fewest_lines=one_for_each_person,
     columns=columns,
     select=select,
 )

@@ -45,11 +45,17 @@ def _check_confidences(
         add_repetitions(data, subjects, file=file.name, problems=problems)
 
 
-def remark_on_confidences(checked: Checked, inspection: Inspection, *, kind: str) -> None:
-    """Say once how many images or persons have no line: a warning where these are many persons.
+def remark_on_images(checked: Checked, inspection: Inspection) -> None:
+    """Say once how many images have no line; lists made of detections leave out most of them."""
+    _remark(checked, inspection, "image")
 
-    Lists made of detections leave out most images.
-    """
+
+def remark_on_persons(checked: Checked, inspection: Inspection) -> None:
+    """Say once how many persons have no line, a warning where these are many."""
+    _remark(checked, inspection, "person")
+
+
+def _remark(checked: Checked, inspection: Inspection, kind: str) -> None:
     missing, ranked = checked.missing, checked.lines + sum(checked.missing.values())
     if missing:
         total, most = sum(missing.values()), max(missing, key=missing.__getitem__)

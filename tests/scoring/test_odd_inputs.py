@@ -1,0 +1,328 @@
+"""Inputs that people have tried: each gives the right value, or is refused in a sentence that says what was found and expected."""
+
+import copy
+import pickle
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scoring
+from scoring import (
+    Confidences,
+    DataError,
+    Detections,
+    GroundTruth,
+    InstanceMasks,
+    LabelMaps,
+    Layouts,
+    PathError,
+    Problem,
+    Result,
+    SubmissionError,
+    average_precision,
+    bootstrap,
+    compare,
+    evaluate,
+    evaluate_coco,
+    intervals_of,
+    validate,
+)
+
+BOXES = np.array([[0.0, 0, 10, 10], [20, 20, 60, 60]])
+MASKS = np.zeros((2, 40, 60), np.bool_)
+MASKS[0, 5:25, 5:35] = MASKS[1, 10:40, 20:60] = True
+SQUARE = [[0, 0, 10, 0, 10, 10, 0, 10]]
+IMAGE: dict[str, Any] = {"id": 1, "width": 60, "height": 40}
+CAT: dict[str, Any] = {"id": 1, "name": "cat"}
+OBJECT: dict[str, Any] = {
+    "id": 1,
+    "image_id": 1,
+    "category_id": 1,
+    "bbox": [0, 0, 10, 10],
+    "area": 100,
+    "iscrowd": 0,
+    "segmentation": SQUARE,
+}
+FOUND: dict[str, Any] = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 10, 10], "score": 0.9}
+
+
+def objects(**changed: Any) -> GroundTruth:
+    """A cat in the image a and a dog in b."""
+    given: dict[str, Any] = {"image": ["a", "b"], "label": ["cat", "dog"], "boxes": BOXES}
+    return GroundTruth.from_arrays(**(given | {"convention": "half-open"} | changed))
+
+
+def detections(**changed: Any) -> Detections:
+    """Both are found."""
+    given: dict[str, Any] = {
+        "image": ["a", "b"],
+        "label": ["cat", "dog"],
+        "score": [0.9, 0.8],
+        "boxes": BOXES,
+    }
+    return Detections.from_arrays(**(given | changed))
+
+
+def masks(**changed: Any) -> InstanceMasks:
+    given: dict[str, Any] = {
+        "image": ["a", "b"],
+        "label": ["cat", "dog"],
+        "score": [0.9, 0.8],
+        "masks": MASKS,
+    }
+    return InstanceMasks.from_arrays(**(given | changed))
+
+
+def scored(protocol: str = "coco", truth: GroundTruth | None = None, **options: Any) -> Result:
+    return evaluate(detections(), objects() if truth is None else truth, protocol=protocol, **options)
+
+
+def of_json(
+    *,
+    image: dict[str, Any] | None = None,
+    annotation: dict[str, Any] | None = None,
+    found: dict[str, Any] | None = None,
+    **options: Any,
+) -> Result:
+    truth = {
+        "images": [IMAGE | (image or {})],
+        "categories": [CAT],
+        "annotations": [OBJECT | (annotation or {})],
+    }
+    return evaluate_coco(truth, [FOUND | {"segmentation": SQUARE} | (found or {})], **options)
+
+
+def maps(labels: Any, classes: Any = ("cat", "dog")) -> GroundTruth:
+    return GroundTruth.from_label_maps(labels, classes=classes)
+
+
+def of_maps() -> Result:
+    return evaluate(LabelMaps.from_arrays([[[0, 1], [2, 2]]]), maps([[[0, 1], [2, 255]]]), protocol="voc2012")
+
+
+def of_labels() -> Result:
+    truth = GroundTruth.from_labels([[1, 0], [0, 1]])
+    return evaluate(Confidences.from_matrix([[0.9, 0.1], [0.2, 0.8]]), truth, protocol="voc2007")
+
+
+def of_actions() -> Result:
+    truth = GroundTruth.from_actions([[1], [0]], image=["a", "a"], person=[1, 2])
+    found = Confidences.from_matrix([[0.9], [0.1]], images=["a", "a"], person=[1, 2])
+    return evaluate(found, truth, protocol="voc2012")
+
+
+def of_layouts() -> Result:
+    parts: dict[str, Any] = {"owner": [0], "kind": ["head"], "parts": [[1, 1, 9, 9]]}
+    truth = GroundTruth.from_layouts(["a"], [1], **parts, convention="inclusive")
+    return evaluate(Layouts.from_arrays(["a"], [1], [0.5], **parts), truth, protocol="voc2012")
+
+
+def of_masks() -> Result:
+    truth = GroundTruth.from_masks(["a", "b"], ["cat", "dog"], MASKS)
+    return evaluate(masks(), truth, protocol="coco")
+
+
+def anything(value: object) -> Any:
+    """A value that type checkers would reject."""
+    return value
+
+
+def places(truth: GroundTruth) -> list[int]:
+    """The class of each object, counted from 0."""
+    return [int(name) for name in truth.tables.objects.name]
+
+
+def codes(result: Result) -> list[str]:
+    return [note.code for note in result.notes]
+
+
+RIGHT: dict[str, tuple[Callable[[], object], object]] = {
+    "mapping of classes": (lambda: objects(label=[7, 90], classes={7: "cat", 90: "dog"}).lists.classes, ("cat", "dog")),
+    "float classes": (lambda: places(objects(label=np.array([1, 0], np.float32), classes=["dog", "cat"])), [1, 0]),
+    "float classes of a mapping": (lambda: objects(label=[7.0, 90.0], classes={7: "cat", 90: "dog"}).lists.classes, ("cat", "dog")),
+    "float classes as names": (lambda: objects(label=[7.0, 90.0]).lists.classes, ("7", "90")),
+    "numbers as objects": (lambda: places(objects(label=np.array([1, 0], object), classes=["dog", "cat"])), [1, 0]),
+    "ids of 64 bits": (lambda: objects(image=np.array([2**63 + 5, 2], np.uint64)).lists.images, ("2", "9223372036854775813")),
+    "ids of 64 bits in a list": (lambda: objects(image=[2**63 + 5, 2]).lists.images, ("2", "9223372036854775813")),
+    "ids of 70 bits": (lambda: objects(image=[2**70, 2]).lists.images, ("2", str(2**70))),
+    "negative ids": (lambda: objects(image=[-1, 2]).lists.images, ("-1", "2")),
+    "text ids": (lambda: objects(image=["x/y.jpg", "7"]).lists.images, ("x/y.jpg", "7")),
+    "numbers as keys of images": (lambda: Detections.from_dicts({7: {"boxes": BOXES, "scores": [0.5, 0.5], "labels": [1, 1]}}).images, ("7",)),
+    "float masks of 0 and 1": (lambda: masks(masks=MASKS.astype(np.float32)).masks[0].sum().item(), 600),
+    "NumPy's True for masks": (lambda: of_json(masks=anything(np.True_)).headline, pytest.approx(1)),
+    "NumPy in COCO's mappings": (lambda: of_json(annotation={"bbox": np.array([0, 0, 10, 10])}, found={"score": np.float32(0.5)}).headline, pytest.approx(1)),
+    "huge box": (lambda: [evaluate(detections(boxes=[[0, 0, 1e200, 1e200]] * 2), objects(), protocol=name).headline for name in ("coco", "voc2012", "pascal_voc_metrics")], [0.0] * 3),
+    "zero box": (lambda: evaluate(detections(boxes=np.zeros((2, 4))), objects(), protocol="coco").headline, 0.0),
+    "float16 scores": (lambda: evaluate(detections(score=np.array([0.9, 0.8], np.float16)), objects(), protocol="coco").headline, pytest.approx(1)),
+    "difficult under COCO": (lambda: codes(scored(truth=objects(difficult=[0, 1]))), ["difficult-counted"]),
+    "crowd under VOC": (lambda: codes(scored("voc2012", objects(crowd=[0, 1]))), ["crowd-difficult"]),
+    "class without objects under VOC": (lambda: [each.counted_as for each in scored("voc2012", objects(classes=["cat", "dog", "owl"])).classes], [None, None, 0.0]),
+    "unused names among the classes of detections": (lambda: evaluate(detections(label=[1, 2], classes=["background", "cat", "dog"]), objects(), protocol="coco").headline, pytest.approx(1)),
+    "no detections": (lambda: evaluate(Detections.from_arrays([], [], [], []), objects(), protocol="coco").headline, 0.0),
+    "no detections in dicts": (lambda: evaluate(Detections.from_dicts({"a": {"boxes": [], "scores": [], "labels": []}}), objects(), protocol="voc2012").headline, 0.0),
+    "area of a range's limit": (lambda: of_json(annotation={"bbox": [0, 0, 32, 32], "area": 1024}, found={"bbox": [0, 0, 32, 32]}).figures["APs"], pytest.approx(1)),
+}  # fmt: skip
+
+REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
+    "set of images": (lambda: detections(images=anything({"a", "b"})), DataError, "expected a list in 'images', found set, which has no order"),
+    "set of classes to score": (lambda: scored(classes=anything({"cat"})), DataError, "expected a list in 'classes', found set"),
+    "mapping of classes to score": (lambda: scored(classes=anything({0: "cat"})), DataError, "expected a list in 'classes', found dict"),
+    "text as classes": (lambda: scored(classes="cat"), DataError, "expected a list in 'classes', found 'cat'"),
+    "number as a class to score": (lambda: scored(classes=anything([0])), LookupError, "has no 0; it has cat, dog"),
+    "empty name of an image": (lambda: objects(image=["", "b"]), DataError, "a name must not be empty, and one of 'image' is"),
+    "empty name of a class": (lambda: objects(classes=["cat", "dog", ""]), DataError, "a name must not be empty, and one of 'classes' is"),
+    "class twice": (lambda: objects(classes=["cat", "cat", "dog"]), DataError, "'cat' stands twice among the names of 'classes'"),
+    "image twice": (lambda: objects(images=["a", "b", "a"]), DataError, "'a' stands twice among the names of 'images'"),
+    "more classes than are counted": (lambda: objects(label=[0, 1], classes=list(map(str, range(2**15)))), DataError, "expected at most 32,767 classes, found 32,768"),
+    "mapping turned round": (lambda: objects(label=[7, 90], classes=anything({"cat": 7, "dog": 90})), DataError, "expected whole numbers with a name each in 'classes', or a list of names, found 'cat' with 7: turn it round"),
+    "mapping with numbers as texts": (lambda: objects(label=[7, 90], classes=anything({"7": "cat", "90": "dog"})), DataError, "expected whole numbers with a name each in 'classes', or a list of names, found the key '7'"),
+    "class beyond a mapping": (lambda: objects(label=[7, 8], classes={7: "cat", 90: "dog"}), DataError, "unknown 'label': 8; 'classes' has 7, 90"),
+    "class beyond a list": (lambda: objects(label=[1, 2], classes=["cat", "dog"]), DataError, "expected numbers from 0 to 1 in 'label', found 2"),
+    "class of 64 bits beyond a list": (lambda: objects(label=np.array([0, 2**64 - 1], np.uint64), classes=["cat", "dog"]), DataError, "expected numbers from 0 to 1 in 'label', found 18446744073709551615"),
+    "half a class": (lambda: objects(label=[0.5, 1.0]), DataError, "expected texts or whole numbers in 'label', found 0.5"),
+    "NaN as a class": (lambda: objects(label=[np.nan, 1.0]), DataError, "expected texts or whole numbers in 'label', found nan"),
+    "float beyond what floats count": (lambda: objects(image=[2.0**63, 1.0]), DataError, "expected texts or whole numbers in 'image', found 9.223372036854776e+18"),
+    "truth values as classes": (lambda: objects(label=[True, False]), DataError, "expected texts or whole numbers in 'label', found True"),
+    "texts and numbers": (lambda: objects(label=[1, "dog"]), DataError, "expected texts or whole numbers in 'label', found 1 beside 'dog'"),
+    "texts and numbers as objects": (lambda: objects(label=np.array(["dog", 1], object)), DataError, "expected texts or whole numbers in 'label', found 1 beside 'dog'"),
+    "numbers for images that the truth names": (lambda: evaluate(detections(image=[0, 1]), objects(), protocol="coco"), DataError, "the ground truth has no image '0', '1'; it has a, b; numbers are names, unless `images=` lists what they count"),
+    "numbers for classes that the truth names": (lambda: evaluate(detections(label=[0, 1]), objects(), protocol="voc2012"), DataError, "numbers are names, unless `classes=` lists what they count"),
+    "accent of its own": (lambda: evaluate(detections(image=["e\u0301", "b"]), objects(image=["\xe9", "b"]), protocol="coco"), DataError, r"they differ in Unicode: 'e\u0301' is not '\xe9'"),
+    "generator as a column": (lambda: detections(score=(each for each in [0.9, 0.8])), DataError, "expected an array or a list, found a generator: make a list of it"),
+    "None as a score": (lambda: detections(score=[0.9, None]), DataError, "expected a number in every row of 'score', found None in row 1"),
+    "text as a score": (lambda: detections(score=["0.9", "0.8"]), DataError, "expected numbers in 'score', found texts"),
+    "one box without a list": (lambda: detections(boxes=[0, 0, 10, 10]), DataError, "expected 'boxes' as four numbers each, shape (n, 4), found shape (4,)"),
+    "boxes with angles": (lambda: detections(boxes=np.ones((2, 5))), DataError, "expected 'boxes' as four numbers each, shape (n, 4), found shape (2, 5)"),
+    "unknown convention": (lambda: objects(convention="coco"), DataError, "expected 'inclusive', 'half-open' as 'convention', found 'coco'"),
+    "sizes in halves": (lambda: objects(sizes=[[10.5, 10], [10, 10]]), DataError, "expected width and height in whole pixels for each of 2 images in 'sizes', found 10.5"),
+    "other keys in dicts": (lambda: Detections.from_dicts([{"bboxes": BOXES, "scores": [0.5, 0.5], "labels": [0, 1]}]), DataError, "no image has 'boxes'; they have bboxes, scores, labels"),
+    "a single dict": (lambda: Detections.from_dicts({"boxes": BOXES, "scores": [0.5, 0.5], "labels": [0, 1]}), DataError, "expected a list with a mapping for each image, found the mapping of a single image"),
+    "list of COCO as predictions": (lambda: evaluate(anything([FOUND]), objects(), protocol="coco"), DataError, "expected Detections, InstanceMasks, Confidences, LabelMaps, Layouts or the path of an archive, found list"),
+    "mapping of COCO as truth": (lambda: evaluate(detections(), anything({"images": []}), protocol="coco"), DataError, "expected GroundTruth to score against, found dict"),
+    "run lengths as a mask": (lambda: masks(masks=[{"size": [40, 60], "counts": "PPYo0"}] * 2), DataError, "expected masks of shape (height, width), found a mapping with size, counts: run lengths are read by `evaluate_coco` and `GroundTruth.from_coco`"),
+    "polygons as a mask": (lambda: masks(masks=[SQUARE] * 2), DataError, "expected masks of 0 and 1, found one with values from 0 to 10"),
+    "masks of probabilities": (lambda: masks(masks=MASKS * 0.7), DataError, "expected masks of 0 and 1, found one with values from 0.0 to 0.7; of probabilities take `masks > 0.5`"),
+    "masks of 0 and 255": (lambda: masks(masks=MASKS * np.uint8(255)), DataError, "expected masks of 0 and 1, found one with values from 0 to 255; take `masks > 0`"),
+    "masks with an axis of one": (lambda: masks(masks=MASKS[:, None]), DataError, "expected masks of shape (height, width), found one of shape (1, 40, 60), of which masks[:, 0] takes the axis away"),
+    "bbox for masks": (lambda: of_json(masks="bbox"), DataError, "expected True for masks or False for boxes as 'masks', found 'bbox'"),
+    "keypoints for masks": (lambda: of_json(masks="keypoints"), DataError, "expected True for masks or False for boxes as 'masks', found 'keypoints'"),
+    "background among the classes of maps": (lambda: maps([[[0, 1]]], ["background", "cat"]), DataError, "in 'classes', 'background' is no class: 0 is the background, k the k-th class, 255 void; leave it out"),
+    "label beyond the classes": (lambda: maps([[[0, 7]]]), DataError, "in the image '0', expected labels from 0 to 2, and 255, found 7"),
+    "predicted label beyond the classes": (lambda: evaluate(LabelMaps.from_arrays([[[0, 7]]]), maps([[[0, 1]]]), protocol="voc2012"), DataError, "expected labels up to 2 in the image '0', found 7"),
+    "label maps of floats": (lambda: maps(np.zeros((1, 4, 4))), DataError, "expected whole numbers as the labels of the image '0', found float64"),
+    "label maps of colours": (lambda: maps(np.zeros((1, 4, 4, 3), np.uint8)), DataError, "with shape (height, width), found (4, 4, 3)"),
+    "name of a protocol in capitals": (lambda: scored("VOC2012"), LookupError, "no protocol is called 'VOC2012'; did you mean 'voc2012'?"),
+    "no protocol": (lambda: scored(anything(None)), LookupError, "no protocol is called None; there are voc2006"),
+    "truth and predictions swapped": (lambda: evaluate(anything(objects()), anything(detections()), protocol="coco"), DataError, "the two seem to be swapped"),
+    "intervals of swapped arguments": (lambda: intervals_of(anything(objects()), anything(scored())), DataError, "expected a Result and then GroundTruth: the two seem to be swapped"),
+    "description before the archive": (lambda: validate(anything(objects().description), anything("x.zip")), DataError, "expected the path of an archive and then a Description: the two seem to be swapped"),
+    "comparison of results": (lambda: compare(anything(scored()), anything(scored())), DataError, "expected Replicates as `bootstrap(result, truth)` gives them, found Result"),
+    "class that a result does not have": (lambda: scored()["owl"], KeyError, "the result has no class 'owl'; it has cat, dog"),
+    "labels of a precision that are none": (lambda: average_precision([0, 2], [0.5, 0.4]), DataError, "expected 'y_true' as 1 for a positive and 0 or -1 for a negative, shape (n,), found 2"),
+    "path of nothing": (lambda: GroundTruth.from_coco("nothing.json"), PathError, "there is no file 'nothing.json'"),
+    "name of a file as an id": (lambda: of_json(image={"file_name": "1.jpg"}, found={"image_id": "1.jpg"}), SubmissionError, "expected 1, the 'id' of the image with this 'file_name', as 'image_id', found \"1.jpg\""),
+    "mask as rows in JSON": (lambda: of_json(found={"segmentation": MASKS[0].astype(int).tolist()}, masks=True), SubmissionError, "found 40 rows of 60 values, a mask as an array, which has to be encoded as run lengths"),
+    "box with an angle in JSON": (lambda: of_json(found={"bbox": [0, 0, 10, 10, 45]}), SubmissionError, "'bbox'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "expected"), RIGHT.values(), ids=RIGHT)
+def test_odd_input_gives_the_right_value(call: Callable[[], object], expected: object) -> None:
+    with warnings.catch_warnings(action="error"):
+        assert call() == expected
+
+
+@pytest.mark.parametrize(("call", "kind", "words"), REFUSED.values(), ids=REFUSED)
+def test_odd_input_is_refused_with_what_was_found_and_expected(
+    call: Callable[[], object], kind: type[Exception], words: str
+) -> None:
+    with warnings.catch_warnings(action="error"), pytest.raises(kind) as refused:
+        call()
+
+    assert words in str(refused.value)
+    assert type(refused.value).__module__.startswith("scoring") or kind in (LookupError, KeyError)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Something that people send to another process."""
+
+    make: Callable[[], Any]
+    seen: Callable[[Any], object]
+
+
+def _result(result: Result) -> object:
+    return result, result.figures, result.notes
+
+
+SENT = {
+    "boxes by COCO": Sent(scored, lambda result: (_result(result), result.explain())),
+    "masks by COCO": Sent(of_masks, lambda result: (_result(result), result.explain())),
+    "COCO's JSON": Sent(of_json, lambda result: (_result(result), result.explain())),
+    "boxes by VOC": Sent(lambda: scored("voc2012"), _result),
+    "label maps": Sent(of_maps, _result),
+    "labels": Sent(of_labels, _result),
+    "actions": Sent(of_actions, _result),
+    "layouts": Sent(of_layouts, _result),
+    "intervals": Sent(lambda: intervals_of(scored("voc2012"), objects(), replicates=9), lambda table: table),
+    "replicates": Sent(lambda: bootstrap(scored(), objects(), replicates=9), lambda drawn: drawn.values.tobytes()),
+    "ground truth": Sent(objects, lambda truth: truth.fingerprint),
+    "detections": Sent(detections, lambda found: (found.images, found.boxes.tolist())),
+    "error of data": Sent(lambda: DataError("no"), str),
+    "error of a submission": Sent(lambda: SubmissionError(Problem("code", "no")), str),
+    "error of a path": Sent(lambda: PathError(2, "no", "x"), lambda error: (str(error), error.filename)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [copy.deepcopy, copy.copy, lambda value: pickle.loads(pickle.dumps(value))],
+    ids=["deep", "flat", "pickle"],
+)
+@pytest.mark.parametrize("sent", SENT.values(), ids=SENT)
+def test_a_copy_says_the_same(sent: Sent, copied: Callable[[Any], Any]) -> None:
+    value = sent.make()
+
+    assert sent.seen(copied(value)) == sent.seen(value)
+
+
+@pytest.mark.parametrize("name", ["voc2006", "voc2012", "open_images_metrics", "coco", "lvis"])
+def test_protocols_can_be_sent_to_another_process(name: str) -> None:
+    protocol = scoring.PROTOCOLS[name]
+
+    sent = pickle.loads(pickle.dumps(protocol))
+
+    assert scoring.protocol_of(sent) is sent  # its rules are those of its name
+    assert (sent.name, sent.title) == (protocol.name, protocol.title)
+
+
+def test_everything_public_works_without_docstrings_and_assertions() -> None:
+    program = """
+import scoring
+for name in scoring.__all__:
+    getattr(scoring, name)
+truth = scoring.GroundTruth.from_arrays(["a"], ["cat"], [[0, 0, 9, 9]], convention="half-open")
+found = scoring.Detections.from_arrays(["a"], ["cat"], [0.5], [[0, 0, 9, 9]])
+result = scoring.evaluate(found, truth, protocol="voc2012")
+print(result.headline, scoring.intervals_of(result, truth, replicates=9).rows[-1].value)
+"""
+
+    done = subprocess.run([sys.executable, "-OO", "-c", program], capture_output=True, text=True, check=False)
+
+    assert (done.stdout, done.stderr) == ("1.0 1.0\n", "")
+
+
+def test_protocols_are_described_without_docstrings() -> None:
+    said = [
+        subprocess.run([sys.executable, *options, "-m", "scoring", "protocols"], capture_output=True, text=True, check=True).stdout
+        for options in ((), ("-OO",))
+    ]  # fmt: skip
+
+    assert said[0] == said[1]
+    assert "voc2012" in said[0]
