@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import islice
 from pathlib import Path
@@ -179,6 +179,34 @@ def _result(
         details=scores.details,
         rules=question.rules,
     )
+
+
+def read_predictions(
+    archive: Path | str,
+    description: Description,
+    competition: int,
+    *,
+    keys: Collection[str] | None = None,
+    limits: Limits | None = None,
+) -> Iterator[Keyed[Any]]:
+    r"""What each result file of a competition says, read as an archive that was checked before; what cannot be read is left out.
+
+    The type of the values is the task's; in segmentation it is None for an image that cannot be read. keys: the classes, actions
+    or images whose files are read, by default all. limits: as in `evaluate`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from scoring import Image
+    >>> phase = Description("VOC2012", "val", ("cat",), (), (Image("2008_000008", 500, 442),))
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "comp3_det_val_cat.txt").write_text("2008_000008 0.9 1 1 10 10\n")
+    ...     [(each.key, each.value.confidence.tolist()) for each in read_predictions(folder, phase, 3)]
+    [('cat', [0.9])]
+    """
+    task = TASKS[competition_of(description.dataset, competition).task]
+    images, problems = ImageIndex.of(description), Problems(mistakes=Severity.NOTE)
+    for file in competition_files(archive, description, competition, problems=problems, limits=limits):
+        if keys is None or file.key in keys:
+            yield Keyed(file.key, task.read(file.read(), images, file=file.name, problems=problems))
 
 
 def task_of(predictions: object, protocol: Protocol | None = None) -> Task[Any, Any, Any, Any]:
