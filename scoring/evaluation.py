@@ -176,7 +176,7 @@ def _result(
         receipt=_receipt(scored.hashes, truth, f"{protocol.name}: {spell(question.rules)}", classes),
         notes=scored.notes,
         matches=scores.matches,
-        details=scores.details,
+        explainer=scores.explain,
         rules=question.rules,
     )
 

@@ -16,7 +16,7 @@ from scoring.plotting import plot_curves, plot_values
 from scoring.protocols import PROTOCOLS, TASKS
 from scoring.rules_as_json import rules_from_plain, rules_to_plain
 from scoring.saved_matches import Origin, save_matches
-from scoring.scores import NOT_ENTERED, ClassResult, Details, Explanation
+from scoring.scores import NOT_ENTERED, ClassResult, Explain, Explanation
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,16 +30,17 @@ _WIDTH: Final = 80
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassView:
-    """Everything that a result holds of one class: its score with the curve and the matches, None where there are none.
-
-    figures: those of COCO's protocols by name, in [0, 1] or None; empty for others, and for a result that was read from JSON.
-    """
+    """Everything that a result holds of one class: its score with the curve and the matches, None where there are none."""
 
     score: ClassResult
     measure: str
     curve: Curve | RocCurve | None = field(repr=False)
     matches: RankedPredictions | None = field(repr=False)
-    figures: Mapping[str, float | None]
+
+    @property
+    def figures(self) -> Mapping[str, float | None]:
+        """Those of COCO's protocols by name, in [0, 1] or None; empty for others, and for a result that was read from JSON."""
+        return self.score.figures
 
     @property
     def value(self) -> float | None:
@@ -61,7 +62,7 @@ class Result:
     headline and values are in [0, 1], or None with a reason. receipt: sha256, in hexadecimal, of the predictions (of their
     files, where there are any), the truth's fingerprint, the protocol, the scorer's version, and the classes chosen, if a
     subset was declared: what decided these numbers and nothing else. truth: that fingerprint. matches: what intervals and
-    analyses are computed from; notes: on the files, and on annotated objects that count otherwise than one may think; details: of COCO's protocols. None of them is part of the JSON form.
+    analyses are computed from; notes: on the files, and on annotated objects that count otherwise than one may think; explainer: of COCO's protocols, what `explain` asks. None of them is part of the JSON form.
     rules: by which the task was scored; None in a result that was put together or read from JSON, where the name of an
     official protocol says them. The JSON form has them where the protocol is not official, unless a function of them is not
     part of the library.
@@ -80,7 +81,7 @@ class Result:
     receipt: str
     notes: tuple[Problem, ...] = field(default=(), compare=False)
     matches: AllMatches | None = field(default=None, compare=False, repr=False)
-    details: Details | None = field(default=None, compare=False, repr=False)
+    explainer: Explain | None = field(default=None, compare=False, repr=False)
     rules: Any = field(default=None, compare=False, repr=False)
 
     def __getitem__(self, name: str) -> ClassView:
@@ -96,8 +97,7 @@ class Result:
         curves = {each.class_name: each for each in self.exhibits if isinstance(each, Curve | RocCurve)}
         ranked = self.matches if isinstance(self.matches, tuple) else ()
         matches = {each.class_name: each for each in ranked}
-        figures = {} if self.details is None else self.details.figures[name]
-        return ClassView(found[name], self.measure, curves.get(name), matches.get(name), figures)
+        return ClassView(found[name], self.measure, curves.get(name), matches.get(name))
 
     def __iter__(self) -> Iterator[str]:
         """The names of the classes, which `result[name]` takes.
@@ -131,10 +131,9 @@ class Result:
         Traceback (most recent call last):
         LookupError: explanations are those of COCO's rules, not of voc2012
         """
-        explanation = None if self.details is None else self.details.explain
-        if explanation is not None:
-            return explanation()
-        if self.details is None and self.task.startswith("coco-"):
+        if self.explainer is not None:
+            return self.explainer()
+        if self.task.startswith("coco-") and not any(each.figures for each in self.classes):
             raise ValueError(
                 "a result that was read from JSON has no explanations: evaluate the predictions again"
             )
@@ -192,9 +191,9 @@ class Result:
             (each.name, each.value, each.positives, each.predictions, each.reason) for each in self.classes
         ]
         frame = pl.DataFrame(rows, types, orient="row")
-        if self.details is None or not rows:
+        figures = [dict(each.figures) for each in self.classes]
+        if not any(figures):
             return frame
-        figures = [self.details.figures[each.name] for each in self.classes]
         return frame.hstack(pl.DataFrame(figures, dict.fromkeys(figures[0], pl.Float64)))
 
     def plot(self, axes: Any = None) -> Any:

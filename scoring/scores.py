@@ -1,7 +1,7 @@
 """The scores of classes and of a competition, which tasks compute and results hold."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Self
 
 from scoring.data.matches import AllMatches
@@ -17,7 +17,8 @@ class ClassResult:
     """The score of one class in [0, 1], or None with the reason, and its numbers of positives and predictions.
 
     counted_as: what the mean of the classes counts a class without a value as, where it does, as the kits do without objects;
-    the reason says so, too. is_entered: False for one without predictions where these may be left out.
+    the reason says so, too. is_entered: False for one without predictions where these may be left out. figures: those of COCO's
+    protocols by name, in [0, 1] or None; empty for others, and no part of the JSON form.
     """
 
     name: str
@@ -27,6 +28,7 @@ class ClassResult:
     predictions: int
     counted_as: float | None = None
     is_entered: bool = True
+    figures: Mapping[str, float | None] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def not_entered(cls, name: str, positives: int) -> Self:
@@ -51,20 +53,13 @@ class Explanation:
     message: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Details:
-    """What COCO's protocols know besides the scores: the figures of each class, in [0, 1] or None, and why they are below 1.
-
-    explain: None for rules of LVIS, which have no explanations.
-    """
-
-    figures: Mapping[str, Mapping[str, float | None]]
-    explain: Callable[[], tuple[Explanation, ...]] | None
+Explain = Callable[[], tuple[Explanation, ...]]
+"""Why the figures of COCO's rules are below 1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """The scores of one competition; None with a reason, never NaN; details: of COCO's protocols; notes: on the annotation."""
+    """The scores of one competition; None with a reason, never NaN; explain: by COCO's rules; notes: on the annotation."""
 
     measure: str
     headline: float | None
@@ -72,5 +67,5 @@ class Scores:
     classes: tuple[ClassResult, ...]
     exhibits: tuple[Exhibit, ...]
     matches: AllMatches
-    details: Details | None = None
+    explain: Explain | None = None
     notes: tuple[Problem, ...] = ()

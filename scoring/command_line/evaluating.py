@@ -128,15 +128,12 @@ def score_coco_files(options: Namespace) -> Mapping[str, Any]:
 
 
 def _plain_coco(result: Result) -> dict[str, Any]:
-    figures = {} if result.details is None else result.details.figures
     return {
         "protocol": result.protocol,
         "measure": result.measure,
         "headline": result.headline,
         "figures": result.figures,
-        "classes": {
-            each.name: {**_plain_class(each), "figures": figures[each.name]} for each in result.classes
-        },
+        "classes": {each.name: {**_plain_class(each), "figures": each.figures} for each in result.classes},
         "receipt": result.receipt,
         "notes": [to_plain(note) for note in result.notes],
     }

@@ -166,6 +166,8 @@ RIGHT: dict[str, tuple[Callable[[], object], object]] = {
     "unused names among the classes of detections": (lambda: evaluate(detections(label=[1, 2], classes=["background", "cat", "dog"]), objects(), protocol="coco").headline, pytest.approx(1)),
     "no detections": (lambda: evaluate(Detections.from_arrays([], [], [], []), objects(), protocol="coco").headline, 0.0),
     "no detections in dicts": (lambda: evaluate(Detections.from_dicts({"a": {"boxes": [], "scores": [], "labels": []}}), objects(), protocol="voc2012").headline, 0.0),
+    "figures of a class": (lambda: scored().classes[0].figures["AP50"], pytest.approx(1)),
+    "figures of a class by VOC": (lambda: scored("voc2012").classes[0].figures, {}),
     "area of a range's limit": (lambda: of_json(annotation={"bbox": [0, 0, 32, 32], "area": 1024}, found={"bbox": [0, 0, 32, 32]}).figures["APs"], pytest.approx(1)),
 }  # fmt: skip
 

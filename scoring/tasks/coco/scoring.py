@@ -29,7 +29,7 @@ from scoring.metrics.masks.runs import mask_iou
 from scoring.metrics.weighting import Runs, Weights, weighted_average_precision_at
 from scoring.readers.coco_json.detections import CocoResults, take_results
 from scoring.readers.coco_json.instances import CocoInstances
-from scoring.scores import ClassResult, Details, Explanation, Scores
+from scoring.scores import ClassResult, Explanation, Scores
 from scoring.tasks.coco.explaining import Evidence, explain
 from scoring.tasks.coco.truth import Loaded, load_boxes, notes_of
 from scoring.tasks.resampling import RankingSample, count_by_class
@@ -74,10 +74,15 @@ def scores_of(found: "Tabulated", results: CocoResults, loaded: Loaded, rules: C
     predictions = np.bincount(results.detections.label, minlength=len(loaded.instances.classes))
     names = [loaded.instances.classes[label] for label in loaded.scored.tolist()]
     classes = tuple(
-        ClassResult(name, value, ABSENT if value is None else None, positives, int(predictions[label]))
-        for name, value, positives, label in zip(
-            names, by_class["AP"], tables.positives[EVERY_SIZE].tolist(), loaded.scored.tolist(), strict=True
+        ClassResult(
+            name,
+            by_class["AP"][row],
+            ABSENT if by_class["AP"][row] is None else None,
+            int(tables.positives[EVERY_SIZE, row]),
+            int(predictions[label]),
+            figures={figure: values[row] for figure, values in by_class.items()},
         )
+        for row, (name, label) in enumerate(zip(names, loaded.scored.tolist(), strict=True))
     )
     measure = measure_of(results, rules)
     exhibits: tuple[Exhibit, ...] = (
@@ -91,11 +96,9 @@ def scores_of(found: "Tabulated", results: CocoResults, loaded: Loaded, rules: C
     )
     headline = figures["AP"]
     reason = NOTHING_COUNTS if headline is None else None
-    of_classes = {name: {key: row[k] for key, row in by_class.items()} for k, name in enumerate(names)}
     evidence = Evidence(loaded.instances, found.results, found.tables, found.iou, rules)
     explanation = None if rules.federated else partial(_explain, evidence, frozenset(names))
-    details = Details(of_classes, explanation)
-    return Scores(measure, headline, reason, classes, exhibits, (), details)
+    return Scores(measure, headline, reason, classes, exhibits, (), explanation)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
