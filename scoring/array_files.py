@@ -21,6 +21,8 @@ from scoring.data.arrays import Bytes
 from scoring.files import named
 
 _ALIGNMENT = 64
+_FIRST_LINE = 256
+"""More bytes than the first line has."""
 
 
 class ForeignFileError(ValueError):
@@ -72,14 +74,13 @@ def _pieces(kind: str, packed: Packed) -> Iterator[bytes | memoryview]:
 
 def unpack(kind: str, data: bytes) -> Packed:
     """The content of the bytes that `pack` made; the arrays are views of `data`. Raises ForeignFileError for anything else."""
-    first, _, rest = data.partition(b"\n")
+    first, _, _ = data[:_FIRST_LINE].partition(b"\n")
     if first != f"heldout {kind} 1".encode():
         found = f"one that begins with {first[:40]!r}" if data else "an empty one"
         raise ForeignFileError(f"expected a file of the kind '{kind}', found {found}")
-    header, _, _ = rest.partition(b"\n")
-    start = len(first) + len(header) + 2
+    start = data.find(b"\n", len(first) + 1) + 1
     try:
-        parsed = json.loads(header)
+        parsed = json.loads(data[len(first) + 1 : start])
         arrays = {
             name: np.frombuffer(data, dtype, count=int(np.prod(shape)), offset=start + offset).reshape(shape)
             for name, dtype, shape, offset in parsed["arrays"]

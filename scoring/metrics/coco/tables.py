@@ -256,18 +256,18 @@ def _mean(values: Floats) -> float | None:
 
 
 def outcomes_of(
-    matched: Matched, detections: CocoDetections, objects: CocoObjects, rules: CocoRules, threshold: int
+    matched: Matched, detections: CocoDetections, objects: CocoObjects, rules: CocoRules
 ) -> Labels:
     """Whether each detection is a true positive (1), a false positive (0) or ignored (-1) among objects of every size.
 
-    threshold: which of the rules' thresholds, from 0. Returns int8 (k,), in the order of `matched.arranged.by_class`.
+    Returns int8 (k, thresholds), in the order of `matched.arranged.by_class`.
 
     >>> none, one = np.array([False]), np.zeros(1, np.int32)
     >>> car = CocoObjects(one, one, np.array([100.0]), none, none)
     >>> found = CocoDetections(one, one, np.array([0.9]), np.array([100.0]))
     >>> tables = tabulate_coco(found, car, lambda d, o: np.array([0.72]), images=1, classes=1)
-    >>> [outcomes_of(tables.matched(), found, car, COCO_RULES, threshold).item() for threshold in (4, 5)]
-    [1, 0]
+    >>> outcomes_of(tables.matched(), found, car, COCO_RULES).tolist()
+    [[1, 1, 1, 1, 1, 0, 0, 0, 0, 0]]
     """
     _, low, high = rules.areas[EVERY_SIZE]
     arranged = matched.arranged
@@ -275,10 +275,10 @@ def outcomes_of(
     unmatched = (detections.area < low) | (detections.area > high)
     if detections.exempt is not None:
         unmatched |= detections.exempt
-    found = np.where(unmatched[arranged.by_class], np.int8(IGNORED), np.int8(FALSE_POSITIVE))
+    of_objects = np.where(objects.unnumbered, np.int8(FALSE_POSITIVE), np.int8(TRUE_POSITIVE))
+    of_objects[ignored] = IGNORED
+    of_others = np.where(unmatched[arranged.by_class], np.int8(IGNORED), np.int8(FALSE_POSITIVE))
+    found = np.repeat(of_others[:, np.newaxis], len(rules.iou_thresholds), axis=1)
     for matches in matched.matches:
-        here = matches.threshold == threshold
-        places, things = arranged.place[matches.detection[here]], matches.object[here]
-        found[places] = np.where(objects.unnumbered[things], FALSE_POSITIVE, TRUE_POSITIVE)
-        found[places[ignored[things]]] = IGNORED
+        found[arranged.place[matches.detection], matches.threshold] = of_objects[matches.object]
     return found

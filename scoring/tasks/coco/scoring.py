@@ -202,16 +202,11 @@ def _ranked(
 ) -> Iterator[RankedPredictions]:
     """The detections of each class that is scored, matched at every threshold."""
     matched = tables.matched()
-    outcomes = np.stack(
-        [
-            outcomes_of(matched, detections, loaded.instances.objects, rules, threshold)
-            for threshold in range(len(rules.iou_thresholds))
-        ],
-        axis=1,
-    )
-    rows, begins = matched.arranged.by_class, matched.arranged.label
+    outcomes = outcomes_of(matched, detections, loaded.instances.objects, rules)
+    rows = matched.arranged.by_class
+    first = np.searchsorted(matched.arranged.label, np.arange(len(loaded.instances.classes) + 1)).tolist()
     for label in loaded.scored.tolist():
-        part = slice(*np.searchsorted(begins, (label, label + 1)).tolist())
+        part = slice(first[label], first[label + 1])
         yield RankedPredictions(
             loaded.instances.classes[label],
             int(tables.positives[EVERY_SIZE, label]),
