@@ -147,9 +147,9 @@ class Detections:
         `from_arrays`. Raises DataError as `from_arrays` does.
 
         >>> found = Detections.from_dicts([{"boxes": [[1, 1, 10, 10]], "scores": [0.9], "labels": [1]}, {}.fromkeys(
-        ...     ("boxes", "scores", "labels"), [])], classes=["background", "cat"])
+        ...     ("boxes", "scores", "labels"), [])], classes={1: "cat"})
         >>> found.images, found.label.tolist()
-        (('0', '1'), [1])
+        (('0', '1'), [0])
         """
         return cls._of_rows(rows_of_dicts(entries, images, _FIELDS), options)
 

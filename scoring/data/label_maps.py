@@ -37,6 +37,19 @@ _OTHER_NAMES: Final = frozenset({BACKGROUND, "bg"})
 _OF_VOID: Final = frozenset({"void", "ignore", "unlabeled", "unlabelled"})
 
 
+def is_background(name: str) -> bool:
+    """Whether a name is one that people give to what is no object.
+
+    >>> is_background("__background__"), is_background("cat")
+    (True, False)
+    """
+    return _plain(name) in _OTHER_NAMES
+
+
+def _plain(name: str) -> str:
+    return "".join(filter(str.isalnum, name)).casefold()
+
+
 def misnamed(classes: Sequence[str]) -> Rule | None:
     """Why names cannot be those of the labels from 1 on; None if they can.
 
@@ -46,9 +59,8 @@ def misnamed(classes: Sequence[str]) -> Rule | None:
     "'background' is no class: 0 is the background, k the k-th class, 255 void; leave it out"
     >>> misnamed(["cat", "dog"])
     """
-    plain = ["".join(filter(str.isalnum, name)).casefold() for name in classes]
-    wrong = [name for name, word in zip(classes, plain, strict=True) if word in _OTHER_NAMES]
-    wrong += classes[:1] if _OF_VOID.intersection(plain[:1]) else []
+    wrong = list(filter(is_background, classes))
+    wrong += classes[:1] if _OF_VOID.intersection(map(_plain, classes[:1])) else []
     return Rule(f"'{{}}' is no class: {HOW_LABELS_COUNT}; leave it out", wrong[0]) if wrong else None
 
 

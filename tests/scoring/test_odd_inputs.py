@@ -163,6 +163,8 @@ RIGHT: dict[str, tuple[Callable[[], object], object]] = {
     "difficult under COCO": (lambda: codes(scored(truth=objects(difficult=[0, 1]))), ["difficult-counted"]),
     "crowd under VOC": (lambda: codes(scored("voc2012", objects(crowd=[0, 1]))), ["crowd-difficult"]),
     "class without objects under VOC": (lambda: [each.counted_as for each in scored("voc2012", objects(classes=["cat", "dog", "owl"])).classes], [None, None, 0.0]),
+    "background among classes under VOC": (lambda: codes(evaluate(detections(), objects(label=[1, 2], classes=["background", "cat", "dog"]), protocol="voc2012")), ["background-counted"]),
+    "background among classes under COCO": (lambda: evaluate(detections(), objects(label=[1, 2], classes=["background", "cat", "dog"]), protocol="coco").headline, pytest.approx(1)),
     "unused names among the classes of detections": (lambda: evaluate(detections(label=[1, 2], classes=["background", "cat", "dog"]), objects(), protocol="coco").headline, pytest.approx(1)),
     "no detections": (lambda: evaluate(Detections.from_arrays([], [], [], []), objects(), protocol="coco").headline, 0.0),
     "no detections in dicts": (lambda: evaluate(Detections.from_dicts({"a": {"boxes": [], "scores": [], "labels": []}}), objects(), protocol="voc2012").headline, 0.0),

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,7 +11,9 @@ import numpy as np
 from scoring.data.arrays import Flags, Integers, Places
 from scoring.data.detections import ClassDetections
 from scoring.data.ground_truth import GroundTruth
+from scoring.data.label_maps import is_background
 from scoring.data.matches import RankedPredictions
+from scoring.errors import Problem
 from scoring.exhibits import Exhibit, draw_precision
 from scoring.metrics.matching import ClassObjects, positives_without_difficult
 from scoring.scores import ClassResult, Scores
@@ -149,9 +151,19 @@ def score(
         values = {name: each.second_value for name, each in found.items()}
         second = table_with_difficult(rules.measure.name, tuple(ground_truth), values, rules.average)
         exhibits = (*exhibits, second)
-    return Scores(
-        rules.measure.name, mean, reason, classes, exhibits, predictions, notes=notes_on_objects(odd)
-    )
+    notes = (*notes_on_objects(odd), *_notes_on_background(classes))
+    return Scores(rules.measure.name, mean, reason, classes, exhibits, predictions, notes=notes)
+
+
+def _notes_on_background(classes: Iterable[ClassResult]) -> Iterator[Problem]:
+    """A note for each class that is no object and yet lowers the mean."""
+    for each in classes:
+        if each.counted_as is not None and is_background(each.name):
+            message = (
+                f"the mean counts the class '{each.name}' as {each.counted_as:g}, which has no object: "
+                "a mapping of numbers to names, such as {1: 'cat'}, leaves it out"
+            )
+            yield Problem("background-counted", message, found=each.name)
 
 
 def _count_difficult_crowds(objects: ClassObjects, rules: DetectionRules) -> int:
