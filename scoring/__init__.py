@@ -13,26 +13,20 @@ from scoring.competitions import (
 )  # at once: the module has the same name
 
 if TYPE_CHECKING:
-    from scoring.analysis.object_counts import Statistics, count_objects
+    from scoring.analysis.images import Statistics, count_objects
     from scoring.archives.png import labels_to_png
     from scoring.coco_evaluation import evaluate_coco
-    from scoring.data.annotations import AnnotatedObject, Annotation, Box, Part
-    from scoring.data.boxes import BoxConvention
-    from scoring.data.checking import DataError
-    from scoring.data.confidences import Confidences
-    from scoring.data.description import Description, Image, PublicCounts
-    from scoring.data.detections import Detections
-    from scoring.data.ground_truth import GroundTruth
-    from scoring.data.instance_masks import InstanceMasks
-    from scoring.data.label_maps import LabelMaps
-    from scoring.data.layouts import Layout, Layouts
-    from scoring.data.limits import Limits
-    from scoring.errors import Entry, Problem, Problems, Rule, Severity, SubmissionError
+    from scoring.data.annotations import AnnotatedObject, Annotation, Box, BoxConvention, Part
+    from scoring.data.arrays import DataError
+    from scoring.data.description import Description, Image, Limits, PublicCounts
+    from scoring.data.label_maps import InstanceMasks, LabelMaps
+    from scoring.data.layouts import Layout, Layouts, layouts_to_xml
+    from scoring.data.predictions import Confidences, Detections
+    from scoring.data.truth import GroundTruth
+    from scoring.errors import Entry, PathError, Problem, Problems, Rule, Severity, SubmissionError
     from scoring.evaluation import SCORER, evaluate
     from scoring.exhibits import EXHIBITS, ConfusionMatrix, Curve, Exhibit, RocCurve, ScoreTable
-    from scoring.files import PathError
     from scoring.metrics.shorthand import ApRule, average_precision, confusion_matrix, iou_matrix
-    from scoring.painting import create_segmentations_from_detections
     from scoring.parallel import use_threads
     from scoring.protocols import (
         COCO,
@@ -45,15 +39,18 @@ if TYPE_CHECKING:
         VOC2010,
         VOC2011,
         VOC2012,
+        Protocol,
         default_protocol,
         protocol_of,
     )
-    from scoring.readers.open_images import read_hierarchy, read_open_images
-    from scoring.readers.open_images_detections import expand_detections, read_open_images_detections
+    from scoring.readers.open_images import (
+        expand_detections,
+        read_hierarchy,
+        read_open_images,
+        read_open_images_detections,
+    )
     from scoring.readers.tables import truth_of_boxes
-    from scoring.readers.voc.kit_files import TreeError
-    from scoring.readers.voc.public_tree import read_public
-    from scoring.readers.voc.tree import read_tree
+    from scoring.readers.voc_tree import TreeError, read_public, read_tree
     from scoring.results import Result
     from scoring.scores import ClassResult, Explanation
     from scoring.statistics.bootstrap import bootstrap, intervals_of
@@ -65,12 +62,16 @@ if TYPE_CHECKING:
         standard_error_of_difference,
         standings,
     )
-    from scoring.statistics.intervals import Interval, IntervalTable
-    from scoring.statistics.rank_tests import RankDiagram, compare_pairs, holm, rank_methods
-    from scoring.statistics.resampling import Replicates
-    from scoring.statistics.scoreboard import Scoreboard, read_scoreboard
-    from scoring.tasks.layout.writer import layouts_to_xml
-    from scoring.tasks.protocol import Protocol
+    from scoring.statistics.ranks import (
+        RankDiagram,
+        Scoreboard,
+        compare_pairs,
+        holm,
+        rank_methods,
+        read_scoreboard,
+    )
+    from scoring.statistics.resampling import Interval, IntervalTable, Replicates
+    from scoring.tasks.segmentation import create_segmentations_from_detections
     from scoring.tasks.task import TaskRules
     from scoring.validation import FoundCompetition, Validation, validate
 
@@ -170,31 +171,26 @@ __all__ = [
 
 
 _NAMES: Final = {
-    "analysis.object_counts": ("Statistics", "count_objects"),
-    "coco_evaluation": ("evaluate_coco",),
-    "data.annotations": ("AnnotatedObject", "Annotation", "Box", "Part"),
-    "data.boxes": ("BoxConvention",),
-    "data.checking": ("DataError",),
-    "data.confidences": ("Confidences",),
-    "data.description": ("Description", "Image", "PublicCounts"),
-    "data.detections": ("Detections",),
-    "data.ground_truth": ("GroundTruth",),
-    "data.instance_masks": ("InstanceMasks",),
-    "data.label_maps": ("LabelMaps",),
-    "data.layouts": ("Layout", "Layouts"),
-    "data.limits": ("Limits",),
-    "errors": ("Entry", "Problem", "Problems", "Rule", "Severity", "SubmissionError"),
-    "evaluation": ("SCORER", "evaluate"),
-    "exhibits": ("EXHIBITS", "ConfusionMatrix", "Curve", "Exhibit", "RocCurve", "ScoreTable"),
-    "files": ("PathError",),
+    "analysis.images": ("Statistics", "count_objects"),
     "archives.png": ("labels_to_png",),
+    "coco_evaluation": ("evaluate_coco",),
+    "data.annotations": ("AnnotatedObject", "Annotation", "Box", "BoxConvention", "Part"),
+    "data.arrays": ("DataError",),
+    "data.description": ("Description", "Image", "Limits", "PublicCounts"),
+    "data.label_maps": ("InstanceMasks", "LabelMaps"),
+    "data.layouts": ("Layout", "Layouts", "layouts_to_xml"),
+    "data.predictions": ("Confidences", "Detections"),
+    "data.truth": ("GroundTruth",),
+    "errors": ("Entry", "PathError", "Problem", "Problems", "Rule", "Severity", "SubmissionError"),
+    "evaluation": ("SCORER", "evaluate"),
+    "exhibits": ("ConfusionMatrix", "Curve", "EXHIBITS", "Exhibit", "RocCurve", "ScoreTable"),
     "metrics.shorthand": ("ApRule", "average_precision", "confusion_matrix", "iou_matrix"),
-    "painting": ("create_segmentations_from_detections",),
     "parallel": ("use_threads",),
     "protocols": (
         "COCO",
         "LVIS",
         "PROTOCOLS",
+        "Protocol",
         "VOC2006",
         "VOC2007",
         "VOC2008",
@@ -205,12 +201,14 @@ _NAMES: Final = {
         "default_protocol",
         "protocol_of",
     ),
+    "readers.open_images": (
+        "expand_detections",
+        "read_hierarchy",
+        "read_open_images",
+        "read_open_images_detections",
+    ),
     "readers.tables": ("truth_of_boxes",),
-    "readers.open_images": ("read_hierarchy", "read_open_images"),
-    "readers.open_images_detections": ("expand_detections", "read_open_images_detections"),
-    "readers.voc.kit_files": ("TreeError",),
-    "readers.voc.public_tree": ("read_public",),
-    "readers.voc.tree": ("read_tree",),
+    "readers.voc_tree": ("TreeError", "read_public", "read_tree"),
     "results": ("Result",),
     "scores": ("ClassResult", "Explanation"),
     "statistics.bootstrap": ("bootstrap", "intervals_of"),
@@ -222,12 +220,16 @@ _NAMES: Final = {
         "standard_error_of_difference",
         "standings",
     ),
-    "statistics.intervals": ("Interval", "IntervalTable"),
-    "statistics.rank_tests": ("RankDiagram", "compare_pairs", "holm", "rank_methods"),
-    "statistics.resampling": ("Replicates",),
-    "statistics.scoreboard": ("Scoreboard", "read_scoreboard"),
-    "tasks.layout.writer": ("layouts_to_xml",),
-    "tasks.protocol": ("Protocol",),
+    "statistics.ranks": (
+        "RankDiagram",
+        "Scoreboard",
+        "compare_pairs",
+        "holm",
+        "rank_methods",
+        "read_scoreboard",
+    ),
+    "statistics.resampling": ("Interval", "IntervalTable", "Replicates"),
+    "tasks.segmentation": ("create_segmentations_from_detections",),
     "tasks.task": ("TaskRules",),
     "validation": ("FoundCompetition", "Validation", "validate"),
 }

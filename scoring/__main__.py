@@ -2,7 +2,7 @@
 
 import sys
 
-from scoring.command_line.main import main
+from scoring.command_line import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -2,21 +2,53 @@
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from scoring.data.checking import DataError
-from scoring.data.ground_truth import GroundTruth
-from scoring.errors import Problem, Problems, SubmissionError
+from scoring.archives.opening import is_archive
+from scoring.archives.results import competition_files, no_results
+from scoring.competitions import competition_of
+from scoring.data.arrays import DataError
+from scoring.data.description import UNLIMITED, Description
+from scoring.data.truth import GroundTruth
+from scoring.errors import Problem, Problems, SubmissionError, as_path
 from scoring.evaluation import evaluate_parsed
 from scoring.protocols import PROTOCOLS
 from scoring.readers.coco_json.detections import CocoResults, read_coco_detections
 from scoring.readers.coco_json.instances import CocoInstances, read_instances
 from scoring.readers.coco_json.to_data import Source, read_source, tables_of_instances
 from scoring.results import Result
-from scoring.tasks.coco.results_source import read_results_source
 from scoring.tasks.task import Keyed
+
+_BOXES, _MASKS = 1, 2  # the numbers of the competitions
+_ANY: Final = Description("COCO", "", (), (), (), limits=UNLIMITED)
+
+
+def read_results_source(source: Source, *, masks: bool) -> tuple[str, bytes]:
+    """The name and the content of a JSON file of results, given as in `read_source`, compressed, or in a zip or tar archive.
+
+    masks: which file of an archive is meant, if it has one with boxes and one with masks. Raises PathError for a file that cannot
+    be read, SubmissionError for an archive without such a file or with several.
+
+    >>> read_results_source([{"image_id": 1}], masks=False)
+    ('detections.json', b'[{"image_id": 1}]')
+    """
+    if not isinstance(source, Path | str) or (isinstance(source, str) and source.lstrip()[:1] in ("[", "{")):
+        return read_source(source, "detections.json")
+    path = as_path(source)
+    if not is_archive(path):
+        return read_source(path, "detections.json")
+    number = _MASKS if masks else _BOXES
+    problems = Problems()
+    found = [(file.name, file.read()) for file in competition_files(path, _ANY, number, problems=problems)]
+    if not found and not problems.listed:
+        problems.add(no_results([competition_of(_ANY.dataset, number)], _ANY))
+    if problems.listed:
+        raise SubmissionError(*problems.listed)
+    return found[0]
+
 
 PROTOCOL: Final = "coco"
 NAMES: Final = (PROTOCOL, "lvis")

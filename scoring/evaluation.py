@@ -10,27 +10,21 @@ from typing import Any, Final
 
 import numpy as np
 
-from scoring.archives.result_files import competition_files
+from scoring.archives.results import competition_files
 from scoring.competitions import CHALLENGES, CompetitionInfo, competition_of, competitions
-from scoring.data.checking import DataError, as_list, assert_is
-from scoring.data.confidences import Confidences
-from scoring.data.description import Description
-from scoring.data.detections import Detections
-from scoring.data.ground_truth import GroundTruth
-from scoring.data.instance_masks import InstanceMasks
-from scoring.data.label_maps import LabelMaps
+from scoring.data.arrays import DataError, as_list, assert_is
+from scoring.data.description import Description, Limits
+from scoring.data.label_maps import InstanceMasks, LabelMaps
 from scoring.data.layouts import Layouts
-from scoring.data.limits import Limits
-from scoring.errors import Problem, Problems, Severity
-from scoring.files import as_path
+from scoring.data.predictions import Confidences, Detections
+from scoring.data.truth import GroundTruth
+from scoring.errors import Problem, Problems, Severity, as_path
 from scoring.parallel import parallel_map
-from scoring.protocols import TASKS, default_protocol, protocol_of
+from scoring.protocols import TASKS, Protocol, default_protocol, protocol_of, spell
 from scoring.readers.image_index import ImageIndex
 from scoring.results import Result
 from scoring.scores import Scores
-from scoring.tasks.protocol import Protocol, spell
-from scoring.tasks.reading import ResultReader
-from scoring.tasks.task import Keyed, Task
+from scoring.tasks.task import Keyed, ResultReader, Task
 
 SCORER: Final = "1"
 """The version of the scorer: another one may give other numbers for the same archive."""

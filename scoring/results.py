@@ -7,15 +7,12 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from scoring.codec import from_plain, to_plain
-from scoring.data.checking import some_of
-from scoring.data.matches import AllMatches, RankedPredictions
+from scoring.data.arrays import some_of
+from scoring.data.matches import AllMatches, Origin, RankedPredictions, save_matches
 from scoring.errors import Problem
-from scoring.exhibits import ALL_FIGURES, Curve, Exhibit, RocCurve, ScoreTable
-from scoring.plotting import plot_curves, plot_values
+from scoring.exhibits import ALL_FIGURES, Curve, Exhibit, RocCurve, ScoreTable, plot_curves, plot_values
 from scoring.protocols import PROTOCOLS, TASKS
-from scoring.rules_as_json import rules_from_plain, rules_to_plain
-from scoring.saved_matches import Origin, save_matches
+from scoring.results_json import from_plain, rules_from_plain, rules_to_plain, to_plain
 from scoring.scores import NOT_ENTERED, ClassResult, Explain, Explanation
 
 if TYPE_CHECKING:

@@ -9,28 +9,26 @@ from itertools import combinations
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Self
 
-from scoring.archives.archive import Meter
-from scoring.archives.checking import Checked, Inspection, add_warnings
-from scoring.archives.file_names import missing_files, no_results
-from scoring.archives.fingerprints import fingerprint
-from scoring.archives.json_results import is_explained
-from scoring.archives.result_files import (
+from scoring.archives.checking import Checked, Inspection, add_warnings, fingerprint
+from scoring.archives.members import Meter
+from scoring.archives.results import (
     Content,
     ResultFile,
     batches,
     contents_of,
     default_limits,
+    is_explained,
     is_large,
+    missing_files,
+    no_results,
     other_competitions,
     result_files,
     severity_of_strays,
 )
 from scoring.competitions import CompetitionInfo, expected_files, offered
-from scoring.data.checking import DataError, assert_is
-from scoring.data.description import Description
-from scoring.data.limits import MAX_ARCHIVE_PROBLEMS, Limits
-from scoring.errors import Problem, Problems, Severity
-from scoring.files import as_path
+from scoring.data.arrays import DataError, assert_is
+from scoring.data.description import MAX_ARCHIVE_PROBLEMS, Description, Limits
+from scoring.errors import Problem, Problems, Severity, as_path
 from scoring.parallel import parallel_map
 from scoring.protocols import TASKS
 from scoring.readers.image_index import ImageIndex
@@ -44,7 +42,7 @@ class FoundCompetition:
 
     lines: the number of predictions; present and missing: classes (actions, images) in the order of the description.
     is_complete: whether there are all files, and at least as many predictions as the task asks for. fingerprint: equal for
-    equal predictions, see `scoring.archives.fingerprints`; "" in reports written before it was added. constant: classes whose
+    equal predictions, see `scoring.archives.checking`; "" in reports written before it was added. constant: classes whose
     predictions, two or more, all have one confidence; partial: those with fewer predictions than there are images or persons, in
     COCO's files with a single one, of segmentation those in a single image of several.
     """

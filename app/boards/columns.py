@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import scoring
 from scoring import PROTOCOLS
-from scoring.codec import from_plain
 from scoring.exhibits import ALL_FIGURES
+from scoring.results_json import from_plain
 
 MEAN: Final = "mean"  # by which every board sorts its headline in addresses
 _OF_MEASURE: Final = {  # by how the name of the measure ends

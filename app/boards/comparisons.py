@@ -33,9 +33,9 @@ from app.results.submissions import class_values
 from app.web.charts.dots import Dot, DotRow, Range, dot_chart, series_of, symmetric
 from app.web.charts.shapes import Column, Drawing, Figure, Table
 from scoring import Comparison, HolmFamily, Replicates, compare, holm
-from scoring.analysis.image_outcomes import ImageOutcomes, read_outcomes
-from scoring.codec import from_plain, to_plain
-from scoring.statistics.kept_replicates import read_replicates
+from scoring.analysis.images import ImageOutcomes, read_outcomes
+from scoring.results_json import from_plain, to_plain
+from scoring.statistics.resampling import read_replicates
 
 
 @dataclass(frozen=True, slots=True)

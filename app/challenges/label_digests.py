@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring import BoxConvention, GroundTruth
-from scoring.codec import to_plain
-from scoring.data.boxes import convert_boxes
+from scoring.data.annotations import convert_boxes
 from scoring.data.label_maps import VOID
 from scoring.data.tables import Tables
+from scoring.results_json import to_plain
 
 DECIMALS: Final = 3  # of a pixel; what converting between formats changes lies behind them
 Codes = NDArray[np.uint64]

@@ -42,10 +42,10 @@ from app.results.scores import RunScores, load_headlines, load_scores
 from app.web.charts.curves import Axes, Curve
 from app.web.charts.shapes import Figure
 from app.web.dependencies import render_template
-from scoring.codec import from_plain
 from scoring.data.matches import RankedPredictions
 from scoring.evaluation import columns_of
 from scoring.metrics.ranking import IGNORED, TRUE_POSITIVE
+from scoring.results_json import from_plain
 
 
 @dataclass(frozen=True, slots=True)

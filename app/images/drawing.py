@@ -24,21 +24,19 @@ from app.images.hard_images import (
 )
 from app.images.packs import pack
 from scoring import BoxConvention, GroundTruth, competition_of, protocol_of
-from scoring.analysis import (
+from scoring.analysis.errors import RankedDetections, read_ranked_detections
+from scoring.analysis.images import (
     Examples,
-    RankedDetections,
     examples_of_detections,
     examples_of_ranking,
     examples_of_segmentation,
-    read_ranked_detections,
 )
+from scoring.data.annotations import convert_boxes
 from scoring.data.arrays import Bytes, Floats, Labels
-from scoring.data.boxes import convert_boxes
-from scoring.data.matches import ImageCounts, RankedPredictions
+from scoring.data.matches import ImageCounts, RankedPredictions, open_matches
 from scoring.data.tables import PARTS
 from scoring.evaluation import read_predictions
-from scoring.readers.voc.label_images import LABEL_COLOURS
-from scoring.saved_matches import open_matches
+from scoring.readers.voc_annotations import LABEL_COLOURS
 
 MAX_PREDICTIONS: Final = 100  # per image
 EXAMPLES: Final = 12  # images per list
@@ -97,7 +95,7 @@ class Overlay:
 
 @dataclass(frozen=True, slots=True)
 class ExampleView:
-    """A notable prediction or missed object, see `scoring.analysis.examples.Example`; or an easy or hard image.
+    """A notable prediction or missed object, see `scoring.analysis.images.Example`; or an easy or hard image.
 
     kind: the kind of error, or the meaning of the value if it is not a confidence.
     """

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scoring.analysis import image_shares
+from scoring.analysis.images import image_shares
 from scoring.data.arrays import Flags, Floats, Labels
 from scoring.data.matches import ImageCounts, RankedPredictions
 from scoring.metrics.ranking import FALSE_POSITIVE, TRUE_POSITIVE

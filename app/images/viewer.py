@@ -27,7 +27,7 @@ from app.images.pictures import (
 )
 from app.models import Picture, PictureSource
 from app.platform import Platform
-from scoring.readers.voc.label_images import label_colours
+from scoring.readers.voc_annotations import label_colours
 
 SHOWN: Final = 10  # predictions of a method that are shown without a threshold
 MOST_METHODS: Final = 5

@@ -44,8 +44,8 @@ from app.models import (
 from app.platform import Platform
 from app.web.forms import OrBlank
 from app.web.zones import Moment
-from scoring.codec import from_plain, to_plain
 from scoring.competitions import CHALLENGES
+from scoring.results_json import from_plain, to_plain
 
 RULES: Final = {
     "disclosure", "quotas", "opens_at", "closes_at", "embargo", "frozen_days", "details_at_close", "only_complete", "competitions",

@@ -16,8 +16,8 @@ from app.intake.findings import labelled
 from app.intake.layouts import CLASS_FOLDERS, COCO, AnnotatedSet, is_name
 from app.intake.reports import ClassChoice, ClassCount, Report
 from scoring import GroundTruth, Problem, Problems
-from scoring.data.chosen_classes import choose_classes
 from scoring.data.layouts import PERSON
+from scoring.data.truth import choose_classes
 from scoring.evaluation import missing_truth
 
 LONGEST: Final = 100  # characters of a new name

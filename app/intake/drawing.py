@@ -14,9 +14,9 @@ from app.intake.findings import labelled
 from app.intake.layouts import AnnotatedSet, pictures_of
 from app.intake.unpacking import SentPicture, Unpacked
 from scoring import BoxConvention, GroundTruth
-from scoring.codec import to_plain
-from scoring.data.boxes import convert_boxes
-from scoring.readers.voc.label_images import label_colours
+from scoring.data.annotations import convert_boxes
+from scoring.readers.voc_annotations import label_colours
+from scoring.results_json import to_plain
 
 if TYPE_CHECKING:
     from PIL import Image

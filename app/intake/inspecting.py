@@ -49,8 +49,8 @@ from app.intake.reports import (
 )
 from app.intake.unpacking import ProgressNotes, ReadingLimits, SentFile, SentPicture, Unpacked, unpack
 from scoring import GroundTruth, Problem, Problems, Rule, SubmissionError
-from scoring.codec import to_plain
 from scoring.evaluation import missing_truth
+from scoring.results_json import to_plain
 
 TRUTHS: Final = "truths"  # folder of the ground truth of each set
 DIGESTS: Final = "digests"  # folder of what each set says of each image, by the names that it was sent with

@@ -22,11 +22,10 @@ from scoring.competitions import CHALLENGES
 from scoring.data.description import UNKNOWN_SIDE
 from scoring.data.label_maps import beyond_classes, misnamed
 from scoring.readers.coco_json.instances import read_instances
-from scoring.readers.voc.annotations import READERS as ANNOTATION_READERS
-from scoring.readers.voc.annotations import AnnotationError, read_size
-from scoring.readers.voc.kit_files import KitFiles
-from scoring.readers.voc.label_images import MaskError, read_label_image
-from scoring.tasks.outcome import NO_NUMBER
+from scoring.readers.voc_annotations import READERS as ANNOTATION_READERS
+from scoring.readers.voc_annotations import AnnotationError, MaskError, read_label_image, read_size
+from scoring.readers.voc_tree import KitFiles
+from scoring.tasks.task import NO_NUMBER
 
 VOC, COCO, TABLE, CLASS_FOLDERS, LABEL_IMAGES = (
     "development kit (VOC)", "COCO JSON", "table (CSV)", "a folder for each class", "label images"

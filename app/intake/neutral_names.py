@@ -16,7 +16,7 @@ from app.images.stripping import stripped
 from app.intake.layouts import AnnotatedSet, pictures_of
 from app.intake.unpacking import ProgressNotes, SentPicture, Unpacked, digest_of
 from scoring import Problem
-from scoring.data.renamed_images import rename_images
+from scoring.data.truth import rename_images
 
 DIGITS: Final = 10
 SECRET: Final = 32  # bytes

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 import scoring
 from app.intake.reports import without_words
 from scoring import Box, Confidences, Detections, GroundTruth, InstanceMasks, LabelMaps, Layout, Layouts, Part
-from scoring.codec import to_plain
 from scoring.data.description import UNKNOWN_SIDE
 from scoring.data.tables import PARTS
 from scoring.evaluation import Predictions, is_scorable, missing_truth
-from scoring.metrics.persons import persons_of_layout_set
+from scoring.metrics.layouts import persons_of_layout_set
+from scoring.results_json import to_plain
 
 EMPTY, RANDOM, JITTERED = KINDS = ("empty", "random", "jittered")
 BOXES: Final = 3  # random ones in each image

@@ -16,7 +16,8 @@ from app.images.decoding import MAX_PIXELS, PictureError, check_beginning
 from app.images.matching import SUFFIXES
 from app.intake.reports import IMAGES, ROLES
 from scoring import Limits, Problem, Problems, Rule, SubmissionError
-from scoring.archives.archive import Meter, is_archive, type_of, walk
+from scoring.archives.members import Meter
+from scoring.archives.opening import is_archive, type_of, walk
 
 if TYPE_CHECKING:
     from PIL import Image

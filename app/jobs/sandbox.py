@@ -37,13 +37,13 @@ from scoring import (
     standings,
     validate,
 )
-from scoring.analysis import Diagnosis, Files, NoDiagnosisError, diagnose
-from scoring.analysis.image_outcomes import outcomes_by_image, pack_outcomes
-from scoring.codec import to_plain
+from scoring.analysis.errors import Diagnosis, Files, NoDiagnosisError, diagnose
+from scoring.analysis.images import outcomes_by_image, pack_outcomes
+from scoring.data.matches import open_matches
 from scoring.evaluation import missing_truth
-from scoring.saved_matches import open_matches
+from scoring.results_json import to_plain
 from scoring.statistics.bootstrap import sample_of
-from scoring.statistics.kept_replicates import pack_replicates, read_replicates
+from scoring.statistics.resampling import pack_replicates, read_replicates
 
 log = structlog.get_logger()
 

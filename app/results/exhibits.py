@@ -18,8 +18,8 @@ from app.models import Exhibit
 from app.platform import Platform
 from app.results.scored_runs import visible_run
 from app.web import tables as exports
-from scoring.codec import from_plain
-from scoring.tasks.outcome import DIFFICULT_INCLUDED
+from scoring.results_json import from_plain
+from scoring.tasks.task import DIFFICULT_INCLUDED
 
 NO_VALUE = "no value"
 

@@ -17,8 +17,8 @@ from app.jobs.sandbox import ChildLimits, run_in_subprocess
 from app.models import BoardGroups, RunAnalysis
 from app.platform import Platform
 from scoring import HolmFamily, Replicates
-from scoring.codec import from_plain
-from scoring.statistics.kept_replicates import pack_replicates, read_replicates
+from scoring.results_json import from_plain
+from scoring.statistics.resampling import pack_replicates, read_replicates
 
 MOST_RUNS: Final = 1000  # compared in pairs, the best of a board
 TEST: Final = "paired bootstrap, Holm"

@@ -39,7 +39,7 @@ from app.submissions.quotas import QuotaLine
 from app.submissions.submitting import prior_results
 from app.submissions.uploads import UploadView
 from scoring import CompetitionInfo, Limits
-from scoring.archives.json_results import has_any_name
+from scoring.archives.results import has_any_name
 
 LONGEST_NAME: Final = 40
 MOST_COMPETITIONS: Final = 20

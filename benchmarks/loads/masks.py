@@ -11,10 +11,10 @@ from PIL import Image, ImageDraw
 from benchmarks.loads.archives import Results, prepare
 from benchmarks.loads.scene import CLASSES, DATASET, IMAGE_SET
 from scoring.data.arrays import Bytes
-from scoring.data.ground_truth import GroundTruth
 from scoring.data.label_maps import VOID, LabelRuns
 from scoring.data.tables import ActionLabels, Lists, Objects, Parts, Tables
-from scoring.readers.voc.label_images import LABEL_COLOURS
+from scoring.data.truth import GroundTruth
+from scoring.readers.voc_annotations import LABEL_COLOURS
 
 COMPETITION: Final = 5
 IMAGES: Final = 1_456

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from scoring.competitions import classes_of
 from scoring.data.arrays import Flags, Floats, Integers
-from scoring.data.ground_truth import GroundTruth
 from scoring.data.label_maps import LabelRuns
 from scoring.data.tables import ActionLabels, Lists, Objects, Parts, Tables
+from scoring.data.truth import GroundTruth
 
 CLASSES: Final = classes_of("VOC2012")
 IMAGES: Final = 10_991

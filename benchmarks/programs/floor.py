@@ -10,7 +10,7 @@ from serving import serve
 from unpacking import members
 
 from scoring import GroundTruth
-from scoring.readers.lines.subjects import Words
+from scoring.readers.image_index import Words
 
 _COLUMNS = ("image", "confidence", "left", "top", "right", "bottom")
 

@@ -12,10 +12,10 @@ import numpy as np
 from serving import serve
 
 from scoring import GroundTruth, evaluate
+from scoring.data.matches import open_rankings
 from scoring.metrics.ranking import average_precision
-from scoring.saved_matches import open_rankings
 from scoring.statistics.bootstrap import bootstrap
-from scoring.tasks.detection.scoring import load
+from scoring.tasks.detection import load
 
 
 def _main(how: str, truth_file: str, archive: str, replicates: str) -> None:

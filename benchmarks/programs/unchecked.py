@@ -11,11 +11,10 @@ from serving import serve
 from unpacking import members
 
 from scoring import PROTOCOLS, GroundTruth
-from scoring.data.detections import ClassDetections
+from scoring.data.predictions import ClassDetections
 from scoring.parallel import parallel_map
-from scoring.readers.lines.subjects import Words
-from scoring.tasks.detection.scoring import load
-from scoring.tasks.detection.task import DETECTION
+from scoring.readers.image_index import Words
+from scoring.tasks.detection import DETECTION, load
 
 _COLUMNS = ("image", "confidence", "left", "top", "right", "bottom")
 

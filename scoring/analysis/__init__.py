@@ -4,17 +4,31 @@ They take ranked predictions (`scoring.data.matches`) and the ground truth; wher
 predictions are joined with the detections that were evaluated (`detections_of`), or with those of the archive.
 """
 
-from scoring.analysis.diagnosis import Diagnosis, Files, NoDiagnosisError, diagnose
-from scoring.analysis.errors import ErrorBreakdown, ErrorKind, break_down, find_errors
-from scoring.analysis.examples import (
+from scoring.analysis.errors import (
+    Diagnosis,
+    ErrorBreakdown,
+    ErrorKind,
+    Files,
+    NoDiagnosisError,
+    RankedDetections,
+    Sweep,
+    Swept,
+    break_down,
+    detections_of,
+    diagnose,
+    find_errors,
+    read_ranked_detections,
+    sweep_image_area,
+    sweep_iou_threshold,
+    sweep_object_area,
+)
+from scoring.analysis.images import (
     Examples,
     examples_of_detections,
     examples_of_ranking,
     examples_of_segmentation,
     image_shares,
 )
-from scoring.analysis.ranked_detections import RankedDetections, detections_of, read_ranked_detections
-from scoring.analysis.sweeps import Sweep, Swept, sweep_image_area, sweep_iou_threshold, sweep_object_area
 
 __all__ = [
     "Diagnosis",

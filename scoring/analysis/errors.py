@@ -1,4 +1,4 @@
-"""False positives by kind of error, and the average precision that fixing each kind would gain.
+"""Kinds of errors of a detector, and sweeps over overlap and size.
 
 Sources: Hoiem, Chodpathumwan and Dai, "Diagnosing Error in Object Detectors", 2012, for the kinds; Bolya et al., "TIDE: A
 General Toolbox for Identifying Object Detection Errors", 2020, for duplicates and missed objects as kinds of their own, and
@@ -6,19 +6,158 @@ for the gain of fixing them.
 """
 
 import math
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import ClassVar, Final
+from pathlib import Path
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from scoring.analysis.ranked_detections import LargestOverlaps, RankedDetections, largest_overlaps
-from scoring.data.arrays import Flags, Labels, Places
-from scoring.data.ground_truth import GroundTruth
+from scoring.archives.results import competition_files
+from scoring.data.annotations import BoxConvention, convert_boxes
+from scoring.data.arrays import DataError, Flags, Floats, Integers, Labels, Places
+from scoring.data.description import UNKNOWN_SIDE, Limits
+from scoring.data.matches import RankedPredictions, open_rankings
+from scoring.data.predictions import ClassDetections, Detections
+from scoring.data.truth import GroundTruth
+from scoring.errors import Problems, Severity
+from scoring.metrics.labels import Value
 from scoring.metrics.matching import ClassObjects, SelectPositives
-from scoring.metrics.ranking import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE
-from scoring.tasks.detection.rules import DetectionRules
+from scoring.metrics.ranking import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE, Measure, rank
+from scoring.readers.image_index import ImageIndex
+from scoring.results import Result, matches_in_memory, rules_of
+from scoring.tasks.detection import DETECTION, DetectionRules, load, read_detections, split
+from scoring.tasks.labels import CLASSIFICATION
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankedDetections:
+    """The ranked predictions of a class with their boxes, float64 (n, 4), left, top, right, bottom."""
+
+    ranked: RankedPredictions
+    boxes: Floats
+    convention: BoxConvention = BoxConvention.INCLUSIVE
+
+    def as_detections(self) -> ClassDetections:
+        """The detections in the order of the ranking, which ranking them again does not change."""
+        return ClassDetections(self.ranked.image, self.ranked.confidence, self.boxes, self.convention)
+
+
+def with_boxes(ranked: RankedPredictions, detections: ClassDetections) -> RankedDetections:
+    """Join ranked predictions with the detections of the file that they were made from.
+
+    Raises ValueError for another file.
+
+    >>> file = ClassDetections(np.array([4, 4], np.int32), np.array([0.1, 0.9]),
+    ...     np.array([[1.0, 1, 5, 5], [2, 2, 6, 6]]))
+    >>> kept = RankedPredictions("cat", 1, np.array([4, 4], np.int32), np.array([0.9, 0.1]),
+    ...     np.array([1, 0], np.int8))
+    >>> with_boxes(kept, file).boxes[0].tolist()
+    [2.0, 2.0, 6.0, 6.0]
+    """
+    order = rank(detections.confidence)
+    same = np.array_equal(detections.image[order], ranked.image)
+    if not same or not np.array_equal(detections.confidence[order], ranked.confidence):
+        raise ValueError(
+            f"these are not the detections that the ranking of '{ranked.class_name}' was made from"
+        )
+    return RankedDetections(ranked, detections.boxes[order], detections.convention)
+
+
+def detections_of(result: Result, truth: GroundTruth, found: Detections) -> Iterator[RankedDetections]:
+    """The ranked predictions of each class of a result in memory, with the boxes of the detections that were evaluated.
+
+    Raises ValueError for other detections, and for a result that was read from JSON.
+
+    >>> from scoring import evaluate
+    >>> truth = GroundTruth.from_arrays(["a"], ["cat"], [[1, 1, 10, 10]], convention="inclusive")
+    >>> found = Detections.from_arrays(["a", "a"], ["cat", "cat"], [0.1, 0.9], [[1, 1, 10, 9], [1, 1, 9, 9]])
+    >>> [cats] = detections_of(evaluate(found, truth, protocol="voc2012"), truth, found)
+    >>> cats.boxes.tolist(), cats.ranked.outcomes.tolist()
+    ([[1.0, 1.0, 9.0, 9.0], [1.0, 1.0, 10.0, 9.0]], [1, 0])
+    """
+    matches = matches_in_memory(result)
+    by_class = {each.class_name: each for each in matches} if isinstance(matches, tuple) else {}
+    for each in split(found, truth):
+        if each.key in by_class:
+            yield with_boxes(by_class[each.key], each.value)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LargestOverlaps:
+    """For each detection the object with the largest IoU: its index, int32 (n,), -1 for none; the IoU, float64 (n,)."""
+
+    index: Integers
+    iou: Floats
+
+    def within(self, chosen: Flags) -> Flags:
+        """Whether the object is one of those chosen, bool (objects,), for each detection: bool (n,)."""
+        return np.append(chosen, np.False_)[self.index]
+
+
+def largest_overlaps(
+    detections: RankedDetections, objects: ClassObjects, rules: DetectionRules
+) -> LargestOverlaps:
+    """For each detection the object in its image with the largest IoU, at any IoU above 0.
+
+    As in scoring, boxes are converted to the convention of the rules, and the first of several equal objects is taken.
+
+    >>> from scoring.protocols import PROTOCOLS
+    >>> from scoring.tasks.detection import DETECTION
+    >>> ranked = RankedPredictions("cat", 1, np.zeros(2, np.int32), np.ones(2), np.ones(2, np.int8))
+    >>> detections = RankedDetections(ranked, np.array([[1.0, 1, 10, 5], [20, 1, 30, 5]]))
+    >>> one = np.zeros(1, np.int32)
+    >>> objects = ClassObjects(one, one + 1, np.array([[1.0, 1, 10, 10]]), one > 0, one > 0)
+    >>> found = largest_overlaps(detections, objects, PROTOCOLS["voc2012"].rules_of(DETECTION))
+    >>> found.index.tolist(), found.iou.tolist()
+    ([0, -1], [0.5, 0.0])
+    """
+    aligned, objects = rules.align(detections.as_detections(), objects)
+    count, first = objects.count[aligned.image], objects.first[aligned.image]
+    index, largest = np.full(len(aligned), -1, np.int32), np.zeros(len(aligned))
+    for nth in range(int(count.max(initial=0))):
+        rows = np.flatnonzero(count > nth)
+        others = first[rows] + nth
+        iou = rules.iou(aligned.boxes[rows], objects.boxes[others])
+        larger = iou > largest[rows]
+        largest[rows[larger]], index[rows[larger]] = iou[larger], others[larger]
+    return LargestOverlaps(index, largest)
+
+
+def read_ranked_detections(
+    archive: Path | str,
+    truth: GroundTruth,
+    competition: int,
+    rankings: Iterable[RankedPredictions],
+    *,
+    limits: Limits | None = None,
+) -> Iterator[RankedDetections]:
+    r"""Join rankings of a detection competition with the boxes of the archive, in the order of its files.
+
+    limits: by default those of `truth.description` for an archive, none for a plain folder. Raises ValueError if the rankings were not made from this archive.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from scoring import AnnotatedObject, Annotation, Box, truth_of_boxes
+    >>> page = Annotation(50, 20, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))
+    >>> truth = truth_of_boxes({"a": page}, dataset="VOC2012", image_set="val")
+    >>> kept = RankedPredictions("cat", 1, np.zeros(1, np.int32), np.array([0.9]), np.ones(1, np.int8))
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "comp3_det_val_cat.txt").write_text("a 0.9 1 1 10 9\n")
+    ...     [cats] = read_ranked_detections(Path(folder), truth, 3, [kept])
+    >>> cats.boxes.tolist()
+    [[1.0, 1.0, 10.0, 9.0]]
+    """
+    by_class, images, problems = (
+        {each.class_name: each for each in rankings},
+        ImageIndex.of(truth.description),
+        Problems(mistakes=Severity.NOTE),  # they were scored
+    )
+    for file in competition_files(archive, truth.description, competition, problems=problems, limits=limits):
+        if file.key in by_class:
+            detections = read_detections(file.read(), images, file=file.name, problems=problems)
+            yield with_boxes(by_class[file.key], detections)
+
 
 SIMILAR_CLASSES: Final[tuple[frozenset[str], ...]] = tuple(
     frozenset(names.split())
@@ -95,7 +234,7 @@ def break_down(
     >>> from scoring.data.annotations import AnnotatedObject, Annotation
     >>> from scoring.data.matches import RankedPredictions
     >>> from scoring.protocols import PROTOCOLS
-    >>> from scoring.tasks.detection.task import DETECTION
+    >>> from scoring.tasks.detection import DETECTION
     >>> pets = (AnnotatedObject("cat", Box(1, 1, 10, 10)), AnnotatedObject("dog", Box(21, 1, 30, 10)))
     >>> truth = truth_of_boxes({"a": Annotation(50, 20, pets)}, dataset="VOC2012", image_set="val",
     ...     classes=("cat", "dog"))
@@ -137,7 +276,7 @@ def find_errors(
     >>> from scoring import AnnotatedObject, Annotation, Box, truth_of_boxes
     >>> from scoring.data.matches import RankedPredictions
     >>> from scoring.protocols import PROTOCOLS
-    >>> from scoring.tasks.detection.task import DETECTION
+    >>> from scoring.tasks.detection import DETECTION
     >>> page = Annotation(50, 20, (AnnotatedObject("cat", Box(1, 1, 10, 10)),))
     >>> truth = truth_of_boxes({"a": page}, dataset="VOC2012", image_set="val")
     >>> ranked = RankedPredictions("cat", 1, np.zeros(2, np.int32), np.array([0.9, 0.8]), np.zeros(2, np.int8))
@@ -214,3 +353,282 @@ def _first_of_unmatched(
     found = np.zeros(len(outcomes), np.bool_)
     found[candidates[first]] = True
     return found
+
+
+IOU_THRESHOLDS: Final = tuple(level / 10 for level in range(1, 10))
+
+MIN_AREAS: Final = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+"""Fractions of the image's area."""
+
+
+class Swept(StrEnum):
+    """The parameter of a sweep: the IoU threshold, or the minimal area as a fraction of the image."""
+
+    IOU = "iou"
+    AREA = "area"
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPoint:
+    """The score in [0, 1] at a level of the parameter, None without positives, and the number of positives."""
+
+    level: float
+    value: float | None
+    positives: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """The scores of a class over a parameter, whose levels are in [0, 1]."""
+
+    kind: ClassVar[str] = "sweep"
+    class_name: str
+    swept: Swept
+    points: tuple[SweepPoint, ...]
+
+
+def sweep_iou_threshold(
+    detections: RankedDetections,
+    objects: ClassObjects,
+    rules: DetectionRules,
+    levels: Sequence[float] = IOU_THRESHOLDS,
+) -> Sweep:
+    """The score of a class of detections at other IoU thresholds.
+
+    levels: the thresholds, in (0, 1]; objects: of the class, as `rules.select_positives` returns them. Source: Everingham et al., "The PASCAL Visual Object Classes
+    (VOC) Challenge", 2010, section 6.2.3 and Figure 19.
+
+    >>> from scoring.protocols import PROTOCOLS
+    >>> from scoring.tasks.detection import DETECTION
+    >>> one, boxes = np.zeros(1, np.int32), np.array([[1.0, 1, 10, 10]])
+    >>> ranked = RankedPredictions("cat", 1, one, np.array([0.9]), np.ones(1, np.int8))
+    >>> objects = ClassObjects(one, one + 1, boxes + (0, 0, 0, 5), one > 0, one > 0)
+    >>> rules = PROTOCOLS["voc2012"].rules_of(DETECTION)
+    >>> sweep = sweep_iou_threshold(RankedDetections(ranked, boxes), objects, rules, [0.5, 0.6, 0.7])
+    >>> [point.value for point in sweep.points]
+    [1.0, 1.0, 0.0]
+    """
+    lines = detections.as_detections()
+    matched = (rules.match_class(lines, objects, iou_threshold=level).outcomes for level in levels)
+    points = tuple(
+        _point(level, outcomes, objects.positives, rules.measure.of)
+        for level, outcomes in zip(levels, matched, strict=True)
+    )
+    return Sweep(detections.ranked.class_name, Swept.IOU, points)
+
+
+def sweep_object_area(
+    detections: RankedDetections,
+    objects: ClassObjects,
+    sizes: Integers,
+    rules: DetectionRules,
+    levels: Sequence[float] = MIN_AREAS,
+) -> Sweep:
+    """The score of a class of detections if objects below a fraction of their image's area counted as difficult.
+
+    objects: of the class, as `rules.select_positives` returns them; sizes: int32 (images, 2), width and height in pixels; levels: fractions in [0, 1]. Source:
+    Everingham et al., 2010, section 6.2.5 and Figure 26.
+
+    >>> from scoring.protocols import PROTOCOLS
+    >>> from scoring.tasks.detection import DETECTION
+    >>> one, boxes = np.zeros(1, np.int32), np.array([[1.0, 1, 10, 10]])
+    >>> ranked = RankedPredictions("cat", 1, one, np.array([0.9]), np.ones(1, np.int8))
+    >>> objects, sizes = ClassObjects(one, one + 1, boxes, one > 0, one > 0), np.array([[50, 20]])
+    >>> rules = PROTOCOLS["voc2012"].rules_of(DETECTION)
+    >>> sweep = sweep_object_area(RankedDetections(ranked, boxes), objects, sizes, rules, [0.1, 0.2])
+    >>> [(point.value, point.positives) for point in sweep.points]
+    [(1.0, 1), (None, 0)]
+    """
+    lines, areas = detections.as_detections(), relative_areas(objects, sizes)
+    points = []
+    for level in levels:
+        large = replace(objects, difficult=objects.difficult | (areas < level))
+        outcomes = rules.match_class(lines, large).outcomes
+        points.append(_point(level, outcomes, large.positives, rules.measure.of))
+    return Sweep(detections.ranked.class_name, Swept.AREA, tuple(points))
+
+
+def sweep_image_area(
+    ranked: RankedPredictions, areas: Floats, value: Value, levels: Sequence[float] = MIN_AREAS
+) -> Sweep:
+    """The score of a class of a classification if positives that show less than a fraction of it were ignored.
+
+    areas: float64 (images,), the fraction of each image that shows the class, see `covered_areas`; value: the measure; levels: fractions in [0, 1].
+    Source: Everingham et al., 2010, section 6.1.5 and Figure 15.
+
+    >>> from scoring.metrics.labels import ranked_average_precision
+    >>> images, outcomes = np.arange(3, dtype=np.int32), np.array([1, 0, 1], np.int8)
+    >>> ranked = RankedPredictions("cat", 2, images, np.array([0.9, 0.5, 0.1]), outcomes)
+    >>> areas = np.array([0.02, 0, 0.3])
+    >>> sweep = sweep_image_area(ranked, areas, ranked_average_precision, [0.01, 0.1])
+    >>> [(round(point.value, 3), point.positives) for point in sweep.points]
+    [(0.833, 2), (0.5, 1)]
+    """
+    points = []
+    for level in levels:
+        small = (ranked.outcomes == TRUE_POSITIVE) & (areas[ranked.image] < level)
+        outcomes = np.where(small, np.int8(IGNORED), ranked.outcomes)
+        positives = int(np.count_nonzero(outcomes == TRUE_POSITIVE))
+        large = replace(ranked, positives=positives, outcomes=outcomes)
+        points.append(SweepPoint(level, value(large) if positives else None, positives))
+    return Sweep(ranked.class_name, Swept.AREA, tuple(points))
+
+
+def _point(level: float, outcomes: Labels, positives: int, measure: Measure) -> SweepPoint:
+    value = measure(outcomes, positives) if positives else math.nan
+    return SweepPoint(level, None if math.isnan(value) else value, positives)
+
+
+def relative_areas(objects: ClassObjects, sizes: Integers) -> Floats:
+    """The area of each object's box as a fraction of its image, float64 (objects,); sizes: int32 (images, 2).
+
+    >>> one = np.zeros(1, np.int32)
+    >>> objects = ClassObjects(one, one + 1, np.array([[1.0, 1, 10, 10]]), one > 0, one > 0)
+    >>> relative_areas(objects, np.array([[50, 20]])).item()
+    0.1
+    """
+    image = np.repeat(np.arange(len(objects.count)), objects.count)
+    left, top, right, bottom = objects.to(BoxConvention.HALF_OPEN).boxes.T
+    width, height = sizes[image].T.astype(np.float64)
+    areas: Floats = (right - left) * (bottom - top) / (width * height)
+    return areas
+
+
+def covered_areas(truth: GroundTruth, class_name: str) -> Floats:
+    """The fraction of each image of the Main set that the boxes of a class cover, difficult ones too: float64 (images,).
+
+    Raises ValueError for an unknown class.
+
+    >>> from scoring import Box, truth_of_boxes
+    >>> from scoring.data.annotations import AnnotatedObject, Annotation
+    >>> cats = (AnnotatedObject("cat", Box(1, 1, 10, 10)), AnnotatedObject("cat", Box(6, 1, 15, 10)))
+    >>> truth = truth_of_boxes({"a": Annotation(50, 20, cats)}, dataset="VOC2012", image_set="val",
+    ...     classes=("cat",))
+    >>> covered_areas(truth, "cat").tolist()
+    [0.15]
+    """
+    objects, main = truth.tables.objects, truth.lists.main
+    rows = np.flatnonzero((objects.name == truth.lists.classes.index(class_name)) & (objects.image < main))
+    areas = np.zeros(main)
+    images, first = np.unique(objects.image[rows], return_index=True)
+    edges = convert_boxes(objects.boxes[rows], truth.tables.convention, BoxConvention.HALF_OPEN)
+    for image, boxes in zip(images.tolist(), np.split(edges, first[1:]), strict=False):
+        width, height = truth.tables.sizes[image].tolist()
+        areas[image] = _area_of_union(boxes, width, height) / (width * height)
+    return areas
+
+
+def _area_of_union(boxes: Floats, width: int, height: int) -> float:
+    """The area in pixels of the union of half-open boxes, float64 (n, 4), as far as they lie in the image."""
+    across = np.clip(boxes[:, 0::2], 0, width)
+    down = np.clip(boxes[:, 1::2], 0, height)
+    columns, rows = np.unique(across), np.unique(down)
+    covered = np.zeros((len(rows) - 1, len(columns) - 1), np.bool_)
+    for (left, right), (top, bottom) in zip(
+        np.searchsorted(columns, across).tolist(), np.searchsorted(rows, down).tolist(), strict=True
+    ):
+        covered[top:bottom, left:right] = True
+    areas = np.diff(rows)[:, None] * np.diff(columns)
+    return float(np.cumsum(areas[covered])[-1]) if covered.any() else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The errors of each class by kind, and its scores over IoU thresholds and over minimal areas; classification has areas only."""
+
+    kind: ClassVar[str] = "diagnosis"
+    errors: tuple[ErrorBreakdown, ...] = ()
+    sweeps: tuple[Sweep, ...] = ()
+
+
+class NoDiagnosisError(ValueError):
+    """There is no diagnosis of such a result; the message says which results have one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Files:
+    """The archive that was scored, its limits, and the file of its matches."""
+
+    archive: Path | str
+    limits: Limits
+    statistics: Path | str
+
+
+def diagnose(result: Result, truth: GroundTruth, predictions: Detections | Files | None = None) -> Diagnosis:
+    """Analyse a result of detection by the protocols of VOC and TensorFlow, or of classification.
+
+    predictions: the detections that were evaluated, which have the boxes; of an archive its files. Without the sizes of the
+    images there is no sweep over areas. Raises NoDiagnosisError for a result of another task, and of classification without sizes;
+    DataError for detection without predictions, ValueError for those of another result, and for matches that are neither in memory
+    nor in a file.
+
+    >>> from scoring import evaluate
+    >>> truth = GroundTruth.from_arrays(["a"], ["cat"], [[1, 1, 10, 10]], convention="inclusive")
+    >>> found = Detections.from_arrays(["a", "a"], ["cat", "cat"], [0.9, 0.8], [[21, 1, 30, 10], [1, 1, 10, 9]])
+    >>> diagnosis = diagnose(evaluate(found, truth, protocol="voc2012"), truth, found)
+    >>> [(row.error.value, row.count, row.gain) for row in diagnosis.errors[0].rows if row.count]
+    [('background', 1, 0.5)]
+    """
+    analyse = _ANALYSES.get(result.task)
+    if analyse is None:
+        raise NoDiagnosisError(
+            "errors are analysed of detection by the protocols of VOC and TensorFlow, and of classification; found a result of "
+            f"{result.task} by '{result.protocol}'"
+        )
+    return analyse(result, truth, predictions)
+
+
+def _of_detections(result: Result, truth: GroundTruth, predictions: Detections | Files | None) -> Diagnosis:
+    rules, objects_of, sizes = rules_of(result), load(truth), truth.tables.sizes
+    errors, sweeps = [], []
+    for detections in _with_boxes(result, truth, predictions):
+        objects = rules.select_positives(objects_of[detections.ranked.class_name])
+        errors.append(break_down(detections, truth, rules))
+        sweeps.append(sweep_iou_threshold(detections, objects, rules))
+        if _has_sizes(truth):
+            sweeps.append(sweep_object_area(detections, objects, sizes, rules))
+    return Diagnosis(tuple(errors), tuple(sweeps))
+
+
+def _with_boxes(
+    result: Result, truth: GroundTruth, predictions: Detections | Files | None
+) -> Iterator[RankedDetections]:
+    if isinstance(predictions, Detections):
+        return detections_of(result, truth, predictions)
+    if predictions is None:
+        raise DataError("expected the Detections that were evaluated, or Files, found NoneType")
+    if result.competition is None:
+        raise ValueError("expected the result of an archive, which has the boxes")
+    _, rankings = open_rankings(predictions.statistics)
+    return read_ranked_detections(
+        predictions.archive, truth, result.competition, rankings, limits=predictions.limits
+    )
+
+
+def _of_classifications(
+    result: Result, truth: GroundTruth, predictions: Detections | Files | None
+) -> Diagnosis:
+    if not _has_sizes(truth):
+        raise NoDiagnosisError(
+            "expected the sizes of all images, of which areas are fractions; found some unknown"
+        )
+    rankings: Any = (
+        open_rankings(predictions.statistics)[1]
+        if isinstance(predictions, Files)
+        else matches_in_memory(result)
+    )
+    value = rules_of(result).measure.of
+    areas = ((ranked, covered_areas(truth, ranked.class_name)) for ranked in rankings)
+    return Diagnosis(sweeps=tuple(sweep_image_area(ranked, covered, value) for ranked, covered in areas))
+
+
+def _has_sizes(truth: GroundTruth) -> bool:
+    """Whether the sizes of all images are known, which areas are fractions of."""
+    return bool((truth.tables.sizes[: truth.lists.main] != UNKNOWN_SIDE).all())
+
+
+_ANALYSES: Final[Mapping[str, Callable[[Result, GroundTruth, Detections | Files | None], Diagnosis]]] = {
+    DETECTION.name: _of_detections,
+    CLASSIFICATION.name: _of_classifications,
+}
+"""How the results of a task are analysed; those of other tasks are not."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from xml.parsers import expat  # with every handler below set, it offers no more than defusedxml does
 
-from scoring.data.limits import MAX_FILE_PROBLEMS
+from scoring.data.description import MAX_FILE_PROBLEMS
 from scoring.errors import NOT_READ_ON, Problem, Problems, shown
 
 MOST_BYTES: Final = 64 << 20

@@ -6,10 +6,9 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from scoring.data.annotations import BoxConvention
 from scoring.data.arrays import Flags, Floats, Integers, Labels
-from scoring.data.boxes import BoxConvention
-from scoring.data.label_maps import LabelRuns
-from scoring.data.masks import Masks, Wholes
+from scoring.data.label_maps import LabelRuns, Masks, Wholes
 
 
 @dataclass(frozen=True, slots=True, eq=False)

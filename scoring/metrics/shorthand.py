@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.data.arrays import Flags, Floats
-from scoring.data.boxes import BoxConvention
-from scoring.data.checking import (
+from scoring.data.annotations import BoxConvention
+from scoring.data.arrays import (
     DataError,
+    Flags,
+    Floats,
     as_array,
     as_boxes,
     as_choice,
@@ -19,9 +20,8 @@ from scoring.data.checking import (
     shape_of,
 )
 from scoring.metrics import ranking
-from scoring.metrics.boxes import iou_half_open, iou_inclusive
-from scoring.metrics.ranking import FALSE_POSITIVE, TRUE_POSITIVE, rank
-from scoring.metrics.roc import ends_of_ties
+from scoring.metrics.matching import iou_half_open, iou_inclusive
+from scoring.metrics.ranking import FALSE_POSITIVE, TRUE_POSITIVE, ends_of_ties, rank
 
 
 class ApRule(StrEnum):

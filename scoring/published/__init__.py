@@ -4,7 +4,7 @@ from dataclasses import replace
 from importlib.resources import files
 from typing import Final
 
-from scoring.statistics.scoreboard import Scoreboard, read_scoreboard
+from scoring.statistics.ranks import Scoreboard, read_scoreboard
 
 _SOURCE: Final = files(__name__)
 

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scoring.data.annotations import Annotation, Box
+from scoring.data.annotations import Annotation, Box, BoxConvention
 from scoring.data.arrays import Floats, Integers
-from scoring.data.boxes import BoxConvention
-from scoring.data.ground_truth import GroundTruth
 from scoring.data.label_maps import LabelRuns
 from scoring.data.tables import PARTS, ActionLabels, Lists, Objects, Parts, Tables, labels_of
+from scoring.data.truth import GroundTruth
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,27 +5,27 @@ from pathlib import Path
 
 import numpy as np
 
-from scoring.data.arrays import Floats
-from scoring.data.checking import DataError, assert_is
-from scoring.data.ground_truth import GroundTruth
-from scoring.data.matches import AllMatches
-from scoring.protocols import PROTOCOLS, TASKS
+from scoring.data.arrays import DataError, Floats, assert_is
+from scoring.data.matches import AllMatches, Origin, open_matches
+from scoring.data.truth import GroundTruth
+from scoring.protocols import PROTOCOLS, TASKS, spell
 from scoring.results import Result, matches_in_memory, rules_of
-from scoring.saved_matches import Origin, open_matches
-from scoring.statistics.intervals import LEVEL, WIDENING, IntervalTable, interval_table
 from scoring.statistics.resampling import (
+    LEVEL,
     REPLICATES,
     SEED,
+    WIDENING,
     Draws,
+    IntervalTable,
     Replicates,
     Setup,
     headline_by_replicate,
+    interval_table,
     resample_confusions,
     resample_pool,
     resample_rankings,
 )
-from scoring.tasks.protocol import spell
-from scoring.tasks.resampling import PixelSample, RankingSample, Sample
+from scoring.tasks.task import PixelSample, RankingSample, Sample
 
 
 def bootstrap(
@@ -99,7 +99,7 @@ def intervals_of(
 ) -> IntervalTable:
     r"""Confidence intervals of the classes of a result that have predictions, and of its headline.
 
-    statistics: as for `bootstrap`; level: in (0, 1); widening: see `scoring.statistics.intervals.WIDENING`, 1 for none.
+    statistics: as for `bootstrap`; level: in (0, 1); widening: see `scoring.statistics.resampling.WIDENING`, 1 for none.
 
     >>> from scoring import Detections, GroundTruth, evaluate
     >>> boxes, images, cats = [[1, 1, 10, 10]] * 10, list("abcdefghij"), ["cat"] * 10

@@ -9,13 +9,9 @@ from typing import Final, Self
 
 import numpy as np
 
-from scoring.data.arrays import Flags, Floats
-from scoring.data.checking import assert_is
-from scoring.statistics.distributions import normal_p_value
-from scoring.statistics.grouping import Group, homogeneous_groups, letters
-from scoring.statistics.intervals import FEWEST, HEADLINE, LEVEL, WIDENING, Interval, interval
-from scoring.statistics.rank_tests import holm
-from scoring.statistics.resampling import Replicates
+from scoring.data.arrays import Flags, Floats, assert_is
+from scoring.statistics.ranks import Group, holm, homogeneous_groups, letters, normal_p_value
+from scoring.statistics.resampling import FEWEST, HEADLINE, LEVEL, WIDENING, Interval, Replicates, interval
 
 TEST_WIDENING: Final = 1.12
 """A standard error is the standard deviation of the replicates times this, which is too small, and tails are longer than normal ones.

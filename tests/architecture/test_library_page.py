@@ -11,7 +11,7 @@ import pytest
 
 import scoring
 import scoring.analysis
-from scoring.command_line.main import main
+from scoring.command_line import main
 from tests.documents import blocks
 from tests.scoring.archives import gz, tar, zip_of
 from tests.scoring.builders import Kit, annotation, thing

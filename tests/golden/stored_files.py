@@ -32,13 +32,13 @@ from scoring import (
     read_tree,
     validate,
 )
-from scoring.analysis.diagnosis import Files, diagnose
-from scoring.analysis.image_outcomes import outcomes_by_image, pack_outcomes
-from scoring.codec import to_plain
+from scoring.analysis.errors import Files, diagnose
+from scoring.analysis.images import outcomes_by_image, pack_outcomes
+from scoring.results_json import to_plain
 from scoring.statistics.bootstrap import sample_of
-from scoring.statistics.kept_replicates import pack_replicates
-from scoring.tasks.coco.task import COCO_DETECTION
-from scoring.tasks.detection.task import DETECTION
+from scoring.statistics.resampling import pack_replicates
+from scoring.tasks.coco import COCO_DETECTION
+from scoring.tasks.detection import DETECTION
 from scoring.tasks.task import TaskRules
 
 _HERE = Path(__file__).parent

@@ -28,8 +28,8 @@ from app.people import teams
 from app.platform import Platform
 from app.results import groups, recording
 from app.results.recording import take_off_board
-from scoring.codec import to_plain
-from scoring.tasks.outcome import DIFFICULT_INCLUDED
+from scoring.results_json import to_plain
+from scoring.tasks.task import DIFFICULT_INCLUDED
 from tests.system.kits import small_kit
 from tests.system.rows import Rows, add_method, add_result, end_run
 from tests.system.servers import plain

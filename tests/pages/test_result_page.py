@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 import scoring
 from app.models import Board, ClassScore, Exhibit, Result, ResultState, Run, RunState, Submission, Upload
 from app.platform import Platform
-from scoring.codec import to_plain
+from scoring.results_json import to_plain
 from tests.pages.statements import asked
 from tests.system.rows import Rows, made
 

@@ -12,7 +12,7 @@ from app.figures.drawings import BoardScores, MethodScores, summary_figures
 from app.web.charts.shapes import Circle, Figure, Line, Rect, Text
 from scoring.metrics.labels import ranked_average_precision, ranked_average_precision_11_points, roc_auc
 from scoring.published import classification_of_2007, detection_of_2007
-from scoring.statistics.scoreboard import Scoreboard
+from scoring.statistics.ranks import Scoreboard
 
 DAY = datetime(2026, 11, 22, 12, tzinfo=UTC)
 FIGURE_8 = {

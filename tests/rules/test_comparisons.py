@@ -16,7 +16,7 @@ from app.boards.comparisons import (
 from app.core.errors import MalformedError
 from app.web.charts.dots import Range, symmetric
 from app.web.charts.shapes import Circle
-from scoring.analysis.image_outcomes import ImageOutcomes
+from scoring.analysis.images import ImageOutcomes
 from scoring.statistics.comparison import standings
 from scoring.statistics.resampling import Draws, Replicates, Setup
 from tests.pages.comparison_views import comparison

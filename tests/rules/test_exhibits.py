@@ -2,7 +2,7 @@
 
 import scoring
 from app.results.exhibits import ClassValue, CurveView, MatrixView, csv_of, exhibits_of
-from scoring.codec import to_plain
+from scoring.results_json import to_plain
 
 OFFICIAL = scoring.ScoreTable("Average precision", (("car", 0.61234), ("cat", None)))
 BESIDE = scoring.ScoreTable(

@@ -6,8 +6,7 @@ import numpy as np
 
 from app.jobs import sandbox
 from app.results.groups import letters_of, share_group, version_of
-from scoring.statistics.kept_replicates import pack_replicates
-from scoring.statistics.resampling import Draws, Replicates, Setup
+from scoring.statistics.resampling import Draws, Replicates, Setup, pack_replicates
 
 
 def test_a_digit_is_part_of_the_letter_before_it() -> None:

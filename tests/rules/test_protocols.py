@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from app.challenges.protocols import WORDS, TaskDescription, describe_protocol, protocols
-from scoring.metrics.tensorflow import CONFIDENCE_FLOOR, MAX_DETECTIONS
+from scoring.metrics.matching import CONFIDENCE_FLOOR, MAX_DETECTIONS
 from scoring.protocols import PROTOCOLS
-from scoring.tasks.detection.task import DETECTION
+from scoring.tasks.detection import DETECTION
 from scoring.tasks.task import TaskRules
 
 ROWS = {row.name: row for row in PROTOCOLS.values()}

@@ -9,10 +9,8 @@ from app.results.details import classes_to_draw, curves_figure, errors_figure, s
 from app.results.exhibits import CurveView, RocView
 from app.web.charts.shapes import Circle, Figure, Polyline
 from scoring import Curve, RocCurve
-from scoring.analysis.diagnosis import Diagnosis
-from scoring.analysis.errors import ErrorBreakdown, ErrorCount, ErrorKind
-from scoring.analysis.sweeps import Sweep, SweepPoint, Swept
-from scoring.codec import to_plain
+from scoring.analysis.errors import Diagnosis, ErrorBreakdown, ErrorCount, ErrorKind, Sweep, SweepPoint, Swept
+from scoring.results_json import to_plain
 from tests.pages.result_views import errors, sweep
 
 PR = CurveView("cat", (0.0, 0.5, 1.0), (None, 1.0, 0.5))

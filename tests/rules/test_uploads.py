@@ -6,9 +6,9 @@ import pytest
 
 from app.submissions.uploads import mismatch
 from app.web.transfers import parse_range
-from scoring.archives.archive.names import Names
-from scoring.archives.single_files import result_path
-from scoring.data.limits import Limits
+from scoring.archives.members import Names
+from scoring.archives.results import result_path
+from scoring.data.description import Limits
 from scoring.errors import Problems
 from tests.rules.test_submissions import phase
 

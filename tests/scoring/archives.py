@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scoring.archives.archive import Meter, walk
-from scoring.data.description import Description, Image
-from scoring.data.limits import Limits
+from scoring.archives.members import Meter
+from scoring.archives.opening import walk
+from scoring.data.description import Description, Image, Limits
 from scoring.errors import Problem, Problems, SubmissionError
 
 CLASSES = ("bird", "boat", "car")

@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 from scoring.data.arrays import Bytes
-from scoring.data.detections import ClassDetections
+from scoring.data.predictions import ClassDetections
 from scoring.metrics.matching import ClassObjects
 from tests.scoring.oracles import Corners, Prediction, Thing
 

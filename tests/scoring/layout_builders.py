@@ -8,13 +8,12 @@ import numpy as np
 
 from scoring import Description, Image
 from scoring.data.annotations import AnnotatedObject, Annotation, Box, Part
-from scoring.data.ground_truth import GroundTruth
-from scoring.data.layouts import UNLISTED, WHOLE_IMAGE, Layout, LayoutTable
+from scoring.data.layouts import UNLISTED, WHOLE_IMAGE, Layout, LayoutTable, layouts_to_xml
+from scoring.data.truth import GroundTruth
 from scoring.errors import Problems, Severity
 from scoring.readers.image_index import ImageIndex
 from scoring.readers.tables import truth_of_boxes
-from scoring.tasks.layout.reader import read_layouts
-from scoring.tasks.layout.writer import layouts_to_xml
+from scoring.tasks.layout import read_layouts
 from tests.scoring.layout_oracles import PARTS, Given, Key, Limb, Person
 from tests.scoring.oracles import Corners
 

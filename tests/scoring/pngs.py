@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from scoring.data.arrays import Bytes
-from scoring.readers.voc.label_images import LABEL_COLOURS
+from scoring.readers.voc_annotations import LABEL_COLOURS
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 

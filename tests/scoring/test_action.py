@@ -2,13 +2,13 @@ from pathlib import Path
 
 import pytest
 
-from scoring.data.ground_truth import GroundTruth
+from scoring.data.matches import open_rankings
+from scoring.data.truth import GroundTruth
 from scoring.errors import SubmissionError
 from scoring.evaluation import columns_of, evaluate
 from scoring.exhibits import Curve, ScoreTable
-from scoring.readers.voc.tree import read_tree
+from scoring.readers.voc_tree import read_tree
 from scoring.results import Result
-from scoring.saved_matches import open_rankings
 from scoring.scores import ClassResult
 from tests.scoring.builders import Kit, annotation, thing
 

@@ -14,18 +14,18 @@ from scoring.analysis.errors import (
     SIMILAR_CLASSES,
     ErrorBreakdown,
     ErrorKind,
+    RankedDetections,
     break_down,
     find_errors,
     objects_of_classes,
+    with_boxes,
 )
-from scoring.analysis.ranked_detections import RankedDetections, with_boxes
-from scoring.codec import from_plain, to_plain
-from scoring.data.ground_truth import GroundTruth
 from scoring.data.matches import RankedPredictions
+from scoring.data.truth import GroundTruth
 from scoring.protocols import PROTOCOLS
-from scoring.readers.voc.tree import read_tree
-from scoring.tasks.detection.rules import DetectionRules
-from scoring.tasks.detection.task import DETECTION
+from scoring.readers.voc_tree import read_tree
+from scoring.results_json import from_plain, to_plain
+from scoring.tasks.detection import DETECTION, DetectionRules
 from tests.scoring import oracles
 from tests.scoring.builders import annotation, detections, kit, thing
 from tests.scoring.oracles import Corners, Prediction

@@ -4,18 +4,17 @@ import numpy as np
 import pytest
 
 from scoring import AnnotatedObject, Annotation, Box, GroundTruth, truth_of_boxes
-from scoring.analysis.examples import (
+from scoring.analysis.errors import RankedDetections
+from scoring.analysis.images import (
     Example,
     examples_of_detections,
     examples_of_ranking,
     examples_of_segmentation,
 )
-from scoring.analysis.ranked_detections import RankedDetections
-from scoring.data.detections import ClassDetections
 from scoring.data.matches import ImageCounts, RankedPredictions
+from scoring.data.predictions import ClassDetections
 from scoring.protocols import PROTOCOLS
-from scoring.tasks.detection.scoring import load
-from scoring.tasks.detection.task import DETECTION
+from scoring.tasks.detection import DETECTION, load
 
 RULES = PROTOCOLS["voc2012"].rules_of(DETECTION)
 

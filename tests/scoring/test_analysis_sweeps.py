@@ -7,28 +7,28 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.analysis.ranked_detections import RankedDetections, read_ranked_detections, with_boxes
-from scoring.analysis.sweeps import (
+from scoring.analysis.errors import (
     IOU_THRESHOLDS,
     MIN_AREAS,
+    RankedDetections,
     Sweep,
     covered_areas,
+    read_ranked_detections,
     relative_areas,
     sweep_image_area,
     sweep_iou_threshold,
     sweep_object_area,
+    with_boxes,
 )
-from scoring.codec import from_plain, to_plain
-from scoring.data.detections import ClassDetections
-from scoring.data.matches import RankedPredictions
+from scoring.data.matches import RankedPredictions, open_rankings
+from scoring.data.predictions import ClassDetections
 from scoring.evaluation import evaluate
 from scoring.metrics.labels import ranked_average_precision
 from scoring.metrics.matching import ClassObjects
 from scoring.protocols import PROTOCOLS
-from scoring.readers.voc.tree import read_tree
-from scoring.saved_matches import open_rankings
-from scoring.tasks.detection.scoring import load
-from scoring.tasks.detection.task import DETECTION
+from scoring.readers.voc_tree import read_tree
+from scoring.results_json import from_plain, to_plain
+from scoring.tasks.detection import DETECTION, load
 from tests.scoring import oracles
 from tests.scoring.builders import IMAGES, annotation, detections, ground_truth, kit, thing
 from tests.scoring.conftest import ReadTruth, Unpack

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from scoring.archives.archive import Meter
-from scoring.archives.archive.folders import members
-from scoring.archives.archive.names import Names
-from scoring.data.limits import Limits
+from scoring.archives.members import Meter, Names
+from scoring.archives.opening import folder_members
+from scoring.data.description import Limits
 from scoring.errors import Problems
 from tests.scoring.archives import detections, gz, tar, walked, written, xz, zip_of
 
@@ -128,7 +127,7 @@ def test_links_and_special_files_of_a_folder_are_not_followed(tmp_path: Path) ->
 
 def test_an_unreadable_folder_is_not_treated_as_empty(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        list(members(tmp_path / "gone", Meter(Limits()), Names(Limits(), Problems())))
+        list(folder_members(tmp_path / "gone", Meter(Limits()), Names(Limits(), Problems())))
 
 
 def test_limits_apply_to_folders(tmp_path: Path) -> None:

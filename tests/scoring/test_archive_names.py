@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from scoring.archives.archive.names import Names
-from scoring.data.limits import Limits
+from scoring.archives.members import Names
+from scoring.data.description import Limits
 from scoring.errors import Problems
 from tests.scoring.archives import special, tar, walked, written
 

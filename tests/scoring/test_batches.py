@@ -1,6 +1,6 @@
 import pytest
 
-from scoring.archives.result_files import Content, ResultFile, batches, is_large
+from scoring.archives.results import Content, ResultFile, batches, is_large
 from scoring.competitions import competition_of
 
 KIB = 1 << 10

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from scoring.array_files import ForeignFileError, Packed, pack, unpack
-from scoring.data.ground_truth import GroundTruth
+from scoring.data.array_files import ForeignFileError, Packed, pack, unpack
+from scoring.data.truth import GroundTruth
 from scoring.evaluation import evaluate
 from scoring.protocols import PROTOCOLS
-from scoring.readers.voc.tree import read_tree
+from scoring.readers.voc_tree import read_tree
 from scoring.results import Result
 from scoring.statistics.bootstrap import bootstrap, intervals_of
-from scoring.statistics.intervals import Interval, IntervalTable
+from scoring.statistics.resampling import Interval, IntervalTable
 from tests.scoring.builders import Kit, annotation, thing
 from tests.scoring.layout_builders import truth_of, truth_of_images, xml_of
 from tests.scoring.layout_oracles import Given, Limb, Person

@@ -7,21 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.analysis.ranked_detections import RankedDetections, largest_overlaps
-from scoring.analysis.sweeps import covered_areas, relative_areas
-from scoring.data.annotations import AnnotatedObject, Annotation, Box
-from scoring.data.boxes import BoxConvention, convert_boxes
+from scoring.analysis.errors import RankedDetections, covered_areas, largest_overlaps, relative_areas
+from scoring.data.annotations import AnnotatedObject, Annotation, Box, BoxConvention, convert_boxes
 from scoring.data.description import Image
-from scoring.data.detections import ClassDetections
-from scoring.data.ground_truth import GroundTruth
 from scoring.data.matches import RankedPredictions
+from scoring.data.predictions import ClassDetections
+from scoring.data.truth import GroundTruth
 from scoring.evaluation import evaluate
-from scoring.metrics.boxes import iou_half_open, iou_inclusive
+from scoring.metrics.matching import iou_half_open, iou_inclusive
 from scoring.protocols import PROTOCOLS
 from scoring.readers.open_images import read_open_images
 from scoring.readers.tables import truth_of_boxes
-from scoring.tasks.detection.scoring import load
-from scoring.tasks.detection.task import DETECTION
+from scoring.tasks.detection import DETECTION, load
 
 INCLUSIVE, HALF_OPEN = BoxConvention
 

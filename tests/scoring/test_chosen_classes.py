@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from scoring import GroundTruth, evaluate, read_tree
-from scoring.data.chosen_classes import choose_classes
-from scoring.data.detections import Detections
+from scoring.data.predictions import Detections
+from scoring.data.truth import choose_classes
 from scoring.evaluation import missing_truth
 from tests.scoring.builders import Kit, annotation, part, thing
 from tests.scoring.lvis_sets import draw_lvis_set

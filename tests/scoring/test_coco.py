@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scoring import Detections, GroundTruth, evaluate
-from scoring.data.boxes import BoxConvention, convert_boxes
+from scoring.data.annotations import BoxConvention, convert_boxes
 from tests.scoring.conftest import ReadTruth
 
 IMAGE = {"id": 12, "width": 500, "height": 333}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scoring import Detections, GroundTruth, SubmissionError, evaluate_coco, validate
-from scoring.command_line.main import main
+from scoring.command_line import main
 from scoring.errors import Problems
 from scoring.readers.coco_json.instances import read_instances
 

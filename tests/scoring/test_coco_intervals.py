@@ -13,12 +13,12 @@ from scoring import (
     evaluate,
 )
 from scoring.coco_evaluation import evaluate_coco
-from scoring.metrics.coco.arrays import COCO_RULES
-from scoring.saved_matches import open_rankings
+from scoring.data.matches import open_rankings
+from scoring.metrics.coco import COCO_RULES
 from scoring.statistics.bootstrap import bootstrap, intervals_of
 from scoring.statistics.resampling import Draws
-from scoring.tasks.coco.task import COCO_DETECTION
-from scoring.tasks.resampling import RankingSample
+from scoring.tasks.coco import COCO_DETECTION
+from scoring.tasks.task import RankingSample
 from tests.scoring.coco_sets import Plain, draw_coco_set
 
 CLOSE = 1e-12

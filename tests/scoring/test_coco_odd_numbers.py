@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from scoring.errors import Problems, SubmissionError
-from scoring.metrics.coco.arranging import _stably_sorted
-from scoring.metrics.coco.arrays import box_iou
-from scoring.metrics.coco.tables import figures_of, tabulate_coco
-from scoring.metrics.masks.encoding import masks_of_counts
-from scoring.metrics.masks.runs import mask_intersections
+from scoring.metrics.coco import _stably_sorted, box_iou
+from scoring.metrics.coco_tables import figures_of, tabulate_coco
+from scoring.metrics.masks import mask_intersections, masks_of_counts
 from scoring.readers.coco_json.detections import read_coco_detections
 from scoring.readers.coco_json.instances import read_instances
 from tests.scoring.coco_sets import Plain, boxes_of, detections_of, objects_of

@@ -10,13 +10,12 @@ import pytest
 
 from scoring import DataError, Detections, GroundTruth, Result, ScoreTable, evaluate, truth_of_boxes, validate
 from scoring.coco_evaluation import evaluate_coco
-from scoring.data.description import Description
-from scoring.data.limits import Limits
+from scoring.data.description import Description, Limits
 from scoring.errors import SubmissionError
 from scoring.evaluation import missing_truth
-from scoring.metrics.coco.arrays import COCO_RULES
+from scoring.metrics.coco import COCO_RULES
 from scoring.protocols import COCO
-from scoring.tasks.coco.task import COCO_DETECTION
+from scoring.tasks.coco import COCO_DETECTION
 from scoring.tasks.task import TaskRules
 from tests.scoring.archives import gz, tar, written
 from tests.scoring.coco_masks import draw_mask_set

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.codec import dense, from_plain, sparse, to_plain
 from scoring.exhibits import ConfusionMatrix, Curve, Exhibit, RocCurve, ScoreTable
 from scoring.results import Result
+from scoring.results_json import dense, from_plain, sparse, to_plain
 from scoring.scores import ClassResult
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring.command_line import main as module
-from scoring.command_line.main import main
+from scoring import command_line as module
+from scoring.command_line import main
 from scoring.protocols import PROTOCOLS
 from tests.scoring.archives import gz, tar, zip_of
 from tests.scoring.builders import Kit, annotation, kit, thing
@@ -26,7 +26,7 @@ FILES = {f"{PLACE}/comp3_det_test_cat.txt": CAT, f"{PLACE}/comp3_det_test_dog.tx
 ON_THESE_CORES = """
 import os, sys
 os.sched_setaffinity(0, map(int, sys.argv[1].split(",")))
-from scoring.command_line.main import main
+from scoring.command_line import main
 from scoring.protocols import PROTOCOLS
 sys.exit(main(sys.argv[2:]))
 """

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from scoring import Detections, GroundTruth, Result, evaluate
-from scoring.codec import to_plain
-from scoring.command_line.main import main
+from scoring.command_line import main
+from scoring.results_json import to_plain
 from tests.scoring.coco_masks import draw_mask_set
 from tests.scoring.coco_sets import FIGURES, draw_coco_set, official, official_figures
 

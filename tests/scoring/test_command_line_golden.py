@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from scoring import labels_to_png
-from scoring.command_line.main import main
+from scoring.command_line import main
 from tests.scoring.conftest import Unpack
 from tests.scoring.test_golden_small import CASES, COMPETITIONS, GOLDEN, kits
 

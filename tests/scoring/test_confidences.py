@@ -5,14 +5,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scoring.data.confidences import ClassConfidences
+from scoring.data.predictions import ClassConfidences
 from scoring.errors import Problem, Problems, Severity
-from scoring.readers.image_index import ImageIndex
-from scoring.readers.lines import line_reader
-from scoring.readers.lines.grammar import LONGEST_LINE
-from scoring.readers.lines.subjects import Subjects
-from scoring.tasks.ranking import reader as confidences
-from scoring.tasks.ranking.reader import add_repetitions, read_images, read_persons
+from scoring.readers import lines
+from scoring.readers.image_index import ImageIndex, Subjects
+from scoring.readers.lines import LONGEST_LINE
+from scoring.tasks import labels as confidences
+from scoring.tasks.labels import add_repetitions, read_images, read_persons
 from tests.scoring.archives import IMAGES, description
 
 ACTING = ((IMAGES[0], 1), (IMAGES[0], 12), ("2010_000009", 2), (IMAGES[1], 1))
@@ -227,7 +226,7 @@ def test_arbitrary_bytes_are_read_or_refused(data: bytes) -> None:
 
 
 def test_files_of_many_blocks_are_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line_reader, "BLOCK", 30)
+    monkeypatch.setattr(lines, "BLOCK", 30)
 
     found, problems = images(b"000001 1\n000002 2\n000003 3\n" * 3 + b"wrong\n000001 4\n")
 

@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from scoring.array_files import ForeignFileError, Packed, write
-from scoring.data.matches import ImageCounts
-from scoring.metrics.confusion import Counts
-from scoring.saved_matches import Origin, open_matches, open_rankings, save_matches
+from scoring.data.array_files import ForeignFileError, Packed, write
+from scoring.data.matches import ImageCounts, Origin, open_matches, open_rankings, save_matches
+from scoring.metrics.labels import Counts
 
 LABELS = ("background", "car", "cat")
 ORIGIN = Origin("segmentation", "voc2012", "1", "abc", "0f")

@@ -8,15 +8,14 @@ import pytest
 
 from scoring.data.arrays import Floats, Integers
 from scoring.data.matches import RankedPredictions
-from scoring.metrics.averaging import mean_of_classes
-from scoring.metrics.measures import AP_AREA
-from scoring.metrics.ranking import average_precision
-from scoring.statistics.intervals import Interval, interval_table
+from scoring.metrics.ranking import AP_AREA, average_precision, mean_of_classes
 from scoring.statistics.resampling import (
     Draws,
+    Interval,
     Replicates,
     Setup,
     headline_by_replicate,
+    interval_table,
     resample_rankings,
 )
 

@@ -8,25 +8,23 @@ import numpy as np
 import pytest
 
 from scoring import VOC2012, Confidences, DataError, Detections
-from scoring.analysis.diagnosis import Diagnosis, Files, NoDiagnosisError, diagnose
-from scoring.analysis.image_outcomes import outcomes_by_image, pack_outcomes, read_outcomes
-from scoring.array_files import ForeignFileError, Packed, pack
-from scoring.codec import from_plain, to_plain
-from scoring.data.ground_truth import GroundTruth
-from scoring.data.limits import Limits
+from scoring.analysis.errors import Diagnosis, Files, NoDiagnosisError, diagnose
+from scoring.analysis.images import outcomes_by_image, pack_outcomes, read_outcomes
+from scoring.data.array_files import ForeignFileError, Packed, pack
+from scoring.data.description import Limits
 from scoring.data.matches import ImageCounts, RankedPredictions
+from scoring.data.truth import GroundTruth
 from scoring.evaluation import evaluate
-from scoring.metrics.averaging import mean_of_classes
-from scoring.metrics.confusion import class_accuracy
-from scoring.metrics.measures import AP_AREA
-from scoring.readers.voc.tree import read_tree
+from scoring.metrics.labels import class_accuracy
+from scoring.metrics.ranking import AP_AREA, mean_of_classes
+from scoring.readers.voc_tree import read_tree
 from scoring.results import Result
+from scoring.results_json import from_plain, to_plain
 from scoring.statistics.bootstrap import bootstrap, sample_of
 from scoring.statistics.comparison import compare
-from scoring.statistics.kept_replicates import KIND, pack_replicates, read_replicates
-from scoring.tasks.detection.task import DETECTION
-from scoring.tasks.resampling import PixelSample, RankingSample
-from scoring.tasks.task import TaskRules
+from scoring.statistics.resampling import KIND, pack_replicates, read_replicates
+from scoring.tasks.detection import DETECTION
+from scoring.tasks.task import PixelSample, RankingSample, TaskRules
 from tests.scoring.builders import kit
 
 CATS, DOGS = "a_1 0.9 1 1 10 10\na_1 0.8 1 1 10 10\n", "a_1 0.9 20 5 40 30\na_2 0.7 40 5 49 9\n"

@@ -7,7 +7,7 @@ from scoring.exhibits import ScoreTable
 from scoring.metrics.matching import all_objects_positive
 from scoring.metrics.ranking import ELEVEN_RECALLS
 from scoring.protocols import PROTOCOLS
-from scoring.tasks.detection.task import DETECTION
+from scoring.tasks.detection import DETECTION
 from scoring.tasks.task import Keyed
 from tests.scoring import oracles
 from tests.scoring.builders import IMAGES, detections, ground_truth

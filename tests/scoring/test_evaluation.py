@@ -4,14 +4,14 @@ import pytest
 
 from scoring import AnnotatedObject, Annotation, Box, truth_of_boxes, validate
 from scoring.competitions import competitions
-from scoring.data.ground_truth import GroundTruth
+from scoring.data.matches import open_rankings
+from scoring.data.truth import GroundTruth
 from scoring.errors import SubmissionError
 from scoring.evaluation import SCORER, columns_of, evaluate, is_scorable
 from scoring.exhibits import Curve, ScoreTable
 from scoring.protocols import PROTOCOLS
-from scoring.readers.voc.tree import read_tree
+from scoring.readers.voc_tree import read_tree
 from scoring.results import Result
-from scoring.saved_matches import open_rankings
 from scoring.scores import ClassResult
 from tests.scoring.builders import Kit, annotation, kit, thing
 

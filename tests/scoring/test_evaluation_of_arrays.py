@@ -30,11 +30,11 @@ from scoring import (
     read_tree,
     truth_of_boxes,
 )
-from scoring.data.boxes import BoxConvention, convert_boxes
-from scoring.data.checking import DataError
-from scoring.saved_matches import open_matches
-from scoring.tasks.detection.scoring import load
-from scoring.tasks.ranking.arrays import split_persons
+from scoring.data.annotations import BoxConvention, convert_boxes
+from scoring.data.arrays import DataError
+from scoring.data.matches import open_matches
+from scoring.tasks.detection import load
+from scoring.tasks.labels import split_persons
 from tests.scoring.builders import kit
 
 IMAGES = tuple(f"i_{number:02}" for number in range(12))

@@ -21,12 +21,11 @@ from scoring import (
     read_tree,
     validate,
 )
-from scoring.array_files import ForeignFileError
-from scoring.command_line.main import main
-from scoring.data.limits import Limits
-from scoring.errors import SubmissionError
-from scoring.files import named
-from scoring.readers.voc.kit_files import TreeError
+from scoring.command_line import main
+from scoring.data.array_files import ForeignFileError
+from scoring.data.description import Limits
+from scoring.errors import SubmissionError, named
+from scoring.readers.voc_tree import TreeError
 from tests.scoring.archives import tar
 
 LISTS: dict[str, Any] = {"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations": []}

@@ -13,7 +13,7 @@ from scoring.evaluation import evaluate
 from scoring.exhibits import Curve
 from scoring.protocols import PROTOCOLS
 from scoring.results import Result
-from scoring.tasks.detection.task import DETECTION
+from scoring.tasks.detection import DETECTION
 from tests.scoring import oracles
 from tests.scoring.conftest import ReadTruth, Unpack
 

@@ -12,10 +12,10 @@ from scoring.data.tables import labels_of
 from scoring.errors import SubmissionError
 from scoring.evaluation import evaluate
 from scoring.exhibits import Curve, RocCurve
-from scoring.metrics.roc import auc
+from scoring.metrics.ranking import auc
 from scoring.protocols import PROTOCOLS
 from scoring.results import Result
-from scoring.tasks.detection.task import DETECTION
+from scoring.tasks.detection import DETECTION
 from tests.scoring.conftest import ReadTruth, Unpack
 
 pytestmark = pytest.mark.shared

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.data.ground_truth import GroundTruth
+from scoring.data.truth import GroundTruth
 from scoring.evaluation import evaluate
 from scoring.exhibits import ConfusionMatrix, Curve, RocCurve
-from scoring.metrics.roc import RocPoints
-from scoring.readers.voc.tree import read_tree
+from scoring.metrics.ranking import RocPoints
+from scoring.readers.voc_tree import read_tree
 from scoring.results import Result
 from tests.shared import ROOT
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.data.arrays import Flags
-from scoring.statistics.grouping import homogeneous_groups, letters
+from scoring.statistics.ranks import homogeneous_groups, letters
 
 
 @st.composite

@@ -5,16 +5,19 @@ import pytest
 from hypothesis import given as generated
 from hypothesis import strategies as st
 
-from scoring.metrics.boxes import ioa, iou_half_open
-from scoring.metrics.groups import (
+from scoring.metrics.matching import (
+    Match,
+    all_objects_positive,
+    ioa,
+    iou_half_open,
     match_open_images,
     match_open_images_challenge,
     match_open_images_challenge_documented,
     match_open_images_documented,
+    match_pascal_tensorflow,
+    positives_without_difficult,
     single_objects_positive,
 )
-from scoring.metrics.matching import Match, all_objects_positive, positives_without_difficult
-from scoring.metrics.tensorflow import match_pascal_tensorflow
 from tests.scoring import tensorflow_oracles as oracles
 from tests.scoring.builders import IMAGES, detections, ground_truth
 from tests.scoring.oracles import Corners, Prediction, Thing

@@ -5,24 +5,21 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from scoring.codec import from_plain, to_plain
 from scoring.data.arrays import Integers
 from scoring.data.matches import RankedPredictions
-from scoring.metrics.averaging import mean_of_classes
-from scoring.metrics.measures import AP_11_POINTS, AP_AREA, RankingMeasure
-from scoring.statistics.intervals import (
+from scoring.metrics.ranking import AP_11_POINTS, AP_AREA, RankingMeasure, mean_of_classes
+from scoring.results_json import from_plain, to_plain
+from scoring.statistics.resampling import (
     NO_VALUE,
     TOO_FEW_REPLICATES,
+    Draws,
     Interval,
     IntervalTable,
-    interval,
-    interval_table,
-)
-from scoring.statistics.resampling import (
-    Draws,
     Replicates,
     Setup,
     headline_by_replicate,
+    interval,
+    interval_table,
     resample_rankings,
 )
 

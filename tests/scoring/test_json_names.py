@@ -8,9 +8,8 @@ import pytest
 
 from scoring import GroundTruth, evaluate, validate
 from scoring.coco_evaluation import evaluate_coco
-from scoring.command_line.main import main
-from scoring.data.description import Description
-from scoring.data.limits import Limits
+from scoring.command_line import main
+from scoring.data.description import Description, Limits
 from scoring.errors import SubmissionError
 from tests.scoring.archives import Zipped, gz, tar, xz, zipped
 from tests.scoring.coco_masks import draw_mask_set

@@ -16,7 +16,7 @@ from scoring import (
     evaluate_coco,
     validate,
 )
-from scoring.command_line.main import main
+from scoring.command_line import main
 from scoring.errors import Problems
 from scoring.readers.coco_json.detections import read_coco_detections
 from scoring.readers.coco_json.instances import read_instances

@@ -12,8 +12,8 @@ from scoring.data.description import Description, Image
 from scoring.data.label_maps import LabelMap
 from scoring.errors import Problem, Problems
 from scoring.readers.image_index import ImageIndex
-from scoring.readers.voc.label_images import LABEL_COLOURS, label_colours
-from scoring.tasks.segmentation.reader import read_label_image
+from scoring.readers.voc_annotations import LABEL_COLOURS, label_colours
+from scoring.tasks.segmentation import read_label_image
 from tests.scoring.pngs import Parts, picture, saved
 
 FILE = "comp5_test_cls/a.png"

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.data.confidences import ClassConfidences
+from scoring.data.predictions import ClassConfidences
 from scoring.exhibits import draw_precision
 from scoring.metrics.labels import (
     ClassLabels,
@@ -18,8 +18,7 @@ from scoring.metrics.labels import (
 )
 from scoring.metrics.ranking import ELEVEN_RECALLS
 from scoring.protocols import PROTOCOLS
-from scoring.tasks.action.task import ACTION
-from scoring.tasks.classification.task import CLASSIFICATION
+from scoring.tasks.labels import ACTION, CLASSIFICATION
 from tests.scoring import label_oracles, oracles
 
 SUBJECTS = 12

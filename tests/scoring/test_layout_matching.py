@@ -8,18 +8,18 @@ from hypothesis import given as generated
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from scoring.data.ground_truth import GroundTruth
 from scoring.data.matches import RankedPredictions
-from scoring.metrics.boxes import iou_inclusive
-from scoring.metrics.layout_matching import (
+from scoring.data.truth import GroundTruth
+from scoring.metrics.layouts import (
     MatchLayouts,
     match_boxed_persons_2007,
     match_boxed_persons_2007_corrected,
     match_parts,
     match_persons_2008,
     match_persons_2008_corrected,
+    persons_of_layout_set,
 )
-from scoring.metrics.persons import persons_of_layout_set
+from scoring.metrics.matching import iou_inclusive
 from scoring.metrics.ranking import average_precision
 from tests.scoring import layout_oracles as oracles
 from tests.scoring.layout_builders import layouts_of, limb, truth_of, truth_of_images

@@ -6,11 +6,10 @@ from hypothesis import given as generated
 from hypothesis import strategies as st
 
 from scoring.data.annotations import Box, Part
-from scoring.data.layouts import UNLISTED, Layout
+from scoring.data.layouts import UNLISTED, Layout, layouts_to_xml
 from scoring.errors import Problem, Problems, Severity
 from scoring.readers.image_index import ImageIndex
-from scoring.tasks.detection.reader import inverted, read_detections
-from scoring.tasks.layout.writer import layouts_to_xml
+from scoring.tasks.detection import inverted, read_detections
 from tests.scoring.layout_builders import HEAD, layout, phase, read, results
 
 BOXED = phase(("a_1", 0))

@@ -6,7 +6,7 @@ from random import Random
 import numpy as np
 
 from scoring.readers.image_index import ImageIndex
-from scoring.tasks.detection import reader as lines
+from scoring.tasks import detection as lines
 from tests.scoring.archives import description
 
 INDEX = ImageIndex.of(description())

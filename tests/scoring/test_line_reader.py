@@ -4,10 +4,10 @@ from functools import partial
 
 from scoring.errors import Problems
 from scoring.readers.image_index import ImageIndex
-from scoring.readers.lines.line_reader import LineReader
-from scoring.tasks.detection import reader as detections
-from scoring.tasks.detection.reader import Reading
-from scoring.tasks.ranking import reader as rankings
+from scoring.readers.lines import LineReader
+from scoring.tasks import detection as detections
+from scoring.tasks import labels as rankings
+from scoring.tasks.detection import Reading
 from tests.scoring.archives import description
 
 INDEX = ImageIndex.of(description())

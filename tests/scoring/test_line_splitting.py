@@ -3,8 +3,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.readers.lines import line_splitting
-from scoring.readers.lines.line_splitting import with_single_blanks
+from scoring.readers import lines
+from scoring.readers.lines import with_single_blanks
 
 blocks = st.lists(st.sampled_from([b"a", b" ", b"\t", b"\n", b"b c\n"]), max_size=12).map(b"".join)
 
@@ -28,13 +28,13 @@ def test_blank_lines_can_be_dropped(block: bytes) -> None:
 
 
 def test_a_block_that_is_tidy_already_is_not_copied() -> None:
-    block = b"a b\n" * line_splitting._PIECE
+    block = b"a b\n" * lines._PIECE
 
     assert with_single_blanks(block) is block
     assert with_single_blanks(block, keep_blank_lines=True) is block
 
 
 def test_adjacent_blanks_are_found_across_pieces() -> None:
-    block = b"a" * (line_splitting._PIECE - 1) + b"  b\n"
+    block = b"a" * (lines._PIECE - 1) + b"  b\n"
 
-    assert with_single_blanks(block) == b"a" * (line_splitting._PIECE - 1) + b" b"
+    assert with_single_blanks(block) == b"a" * (lines._PIECE - 1) + b" b"

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scoring.data.detections import ClassDetections
+from scoring.data.predictions import ClassDetections
 from scoring.errors import Problem, Problems, Severity
+from scoring.readers import lines
 from scoring.readers.image_index import ImageIndex
-from scoring.readers.lines import line_reader
-from scoring.readers.lines.grammar import LONGEST_LINE, Invalid, Row, parse_line
-from scoring.tasks.detection import reader as lines
-from scoring.tasks.detection.reader import Reading, inverted, outside, read_detections, read_in_blocks
+from scoring.readers.lines import LONGEST_LINE, Invalid, Row, parse_line
+from scoring.tasks import detection
+from scoring.tasks.detection import Reading, inverted, outside, read_detections, read_in_blocks
 from tests.scoring.archives import description
 
 INDEX = ImageIndex.of(description())
@@ -31,7 +31,7 @@ def read_strictly(data: bytes) -> tuple[list[ClassDetections], Problems]:
 
 def exactly(data: bytes) -> tuple[ClassDetections, Problems]:
     problems = Problems(mistakes=Severity.NOTE)
-    found, _ = lines._read_exactly(data, Reading(INDEX, FILE, problems), first=1)
+    found, _ = detection._read_exactly(data, Reading(INDEX, FILE, problems), first=1)
     return found, problems
 
 
@@ -205,7 +205,7 @@ def test_boxes_outside_their_image_are_counted() -> None:
 
 
 def test_a_file_is_read_in_blocks_that_end_at_a_line_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line_reader, "BLOCK", 60)
+    monkeypatch.setattr(lines, "BLOCK", 60)
     data = (
         GOOD * 7 + b"000001 nan 1 2 3 4\n" + GOOD + b" " * 80 + GOOD + b"000001 nan" + b" " * 80 + b"1 2 3 4"
     )
@@ -217,7 +217,7 @@ def test_a_file_is_read_in_blocks_that_end_at_a_line_end(monkeypatch: pytest.Mon
 
 
 def test_lines_around_invalid_ones_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line_reader, "BLOCK", 60)
+    monkeypatch.setattr(lines, "BLOCK", 60)
     good = [b"00000%d 0.%d 10 20 110 220\n" % (1 + each % 3, each) for each in range(10)]
 
     found, problems = read(b"".join([*good[:5], b"wrong\n", b"\n", b"\t000001  x 1 2 3 4\n", *good[5:]]))
@@ -233,7 +233,7 @@ def test_only_malformed_lines_take_the_slow_parser(monkeypatch: pytest.MonkeyPat
         matched.append(line)
         return parse_line(line, images)
 
-    monkeypatch.setattr("scoring.tasks.detection.reader.parse_line", watched)
+    monkeypatch.setattr("scoring.tasks.detection.parse_line", watched)
     wrong = [
         b"000009 0.5 1 2 3 4",
         b"000001 0.5 1 2 3",
@@ -249,7 +249,7 @@ def test_only_malformed_lines_take_the_slow_parser(monkeypatch: pytest.MonkeyPat
 
 
 def test_reading_stops_after_too_many_invalid_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line_reader, "MAX_FILE_PROBLEMS", 30)
+    monkeypatch.setattr(lines, "MAX_FILE_PROBLEMS", 30)
 
     found, problems = read(GOOD + b"wrong\n" * 29 + GOOD * 2 + b"wrong\n" + GOOD * 100 + b"wrong\n")
 
@@ -312,7 +312,7 @@ def rows(draw: st.DrawFn) -> str:
 def test_the_fast_reader_accepts_nothing_that_the_exact_one_refuses(texts: list[str]) -> None:
     block = "".join(texts).encode()
 
-    fast = lines._read_fast(block, Reading(INDEX, FILE, Problems()))
+    fast = detection._read_fast(block, Reading(INDEX, FILE, Problems()))
     slow, problems = exactly(block)
 
     if fast is not None:
@@ -357,7 +357,7 @@ def test_reading_needs_memory_for_a_few_blocks_only() -> None:
     tracemalloc.stop()
 
     assert blocks == 400_000
-    assert peak < 4 * line_reader.BLOCK
+    assert peak < 4 * lines.BLOCK
 
 
 @pytest.mark.parametrize("behind", [b"", GOOD * 3])

@@ -9,7 +9,7 @@ import pytest
 
 from scoring import Detections, GroundTruth, ScoreTable, evaluate, validate
 from scoring.coco_evaluation import evaluate_coco
-from scoring.command_line.main import main
+from scoring.command_line import main
 from scoring.errors import SubmissionError
 from scoring.evaluation import missing_truth
 from scoring.statistics.bootstrap import intervals_of

@@ -3,10 +3,14 @@ import pytest
 from pycocotools import mask as official
 
 from scoring.data.arrays import Floats
-from scoring.data.masks import Masks, join_masks, take_masks
-from scoring.metrics.masks.encoding import masks_of_counts, masks_of_texts
-from scoring.metrics.masks.polygons import masks_of_polygons
-from scoring.metrics.masks.runs import mask_intersections, mask_iou
+from scoring.data.label_maps import Masks, join_masks, take_masks
+from scoring.metrics.masks import (
+    mask_intersections,
+    mask_iou,
+    masks_of_counts,
+    masks_of_polygons,
+    masks_of_texts,
+)
 
 Polygons = list[list[float]]
 
@@ -85,7 +89,7 @@ def test_large_sets_are_compared_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
     one, other = np.arange(12), np.arange(12)[::-1]
     whole = mask_iou(masks, one, other, np.zeros(12, np.bool_))
 
-    monkeypatch.setattr("scoring.metrics.masks.runs._AT_ONCE", 5)
+    monkeypatch.setattr("scoring.metrics.masks._AT_ONCE", 5)
 
     assert mask_iou(masks, one, other, np.zeros(12, np.bool_)).tolist() == whole.tolist()
 

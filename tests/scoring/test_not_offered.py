@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from scoring import GroundTruth, validate
-from scoring.archives.file_names import explain
+from scoring.archives.results import explain
 from scoring.data.annotations import Annotation
 from scoring.evaluation import missing_truth
 from scoring.readers.tables import truth_of_boxes

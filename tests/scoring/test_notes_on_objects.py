@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from scoring import Detections, GroundTruth, Result, evaluate, evaluate_coco, read_tree
-from scoring.command_line.main import main
+from scoring.command_line import main
 from scoring.errors import Problems
 from tests.scoring.builders import Kit, annotation, kit, thing
 

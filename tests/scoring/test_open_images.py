@@ -3,7 +3,7 @@ import pytest
 from scoring.data.annotations import AnnotatedObject, Box
 from scoring.data.description import Image
 from scoring.readers.open_images import read_open_images
-from scoring.readers.voc.annotations import AnnotationError
+from scoring.readers.voc_annotations import AnnotationError
 
 HEADER = "ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax,IsOccluded,IsTruncated,IsGroupOf,IsDepiction,IsInside"
 CAT = "a,xclick,/m/01yrx,1,0.5,1,0,0.25,0,0,0,0,0"

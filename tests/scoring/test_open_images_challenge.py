@@ -7,15 +7,19 @@ import numpy as np
 import pytest
 
 from scoring.data.description import Image
-from scoring.data.detections import ClassDetections, Detections
-from scoring.data.ground_truth import GroundTruth
+from scoring.data.predictions import ClassDetections, Detections
+from scoring.data.truth import GroundTruth
 from scoring.protocols import PROTOCOLS
-from scoring.readers.open_images import Hierarchy, read_hierarchy, read_open_images
-from scoring.readers.open_images_detections import expand_detections, read_open_images_detections
+from scoring.readers.open_images import (
+    Hierarchy,
+    expand_detections,
+    read_hierarchy,
+    read_open_images,
+    read_open_images_detections,
+)
 from scoring.readers.tables import truth_of_boxes
-from scoring.readers.voc.annotations import AnnotationError
-from scoring.tasks.detection.scoring import load
-from scoring.tasks.detection.task import DETECTION
+from scoring.readers.voc_annotations import AnnotationError
+from scoring.tasks.detection import DETECTION, load
 from scoring.tasks.task import Keyed
 from tests.scoring.tensorflow_evaluators import load_expansion
 

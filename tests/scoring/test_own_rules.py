@@ -28,19 +28,16 @@ from scoring import (
     intervals_of,
 )
 from scoring.data.arrays import Floats
-from scoring.data.detections import ClassDetections
-from scoring.metrics.averaging import pool_all_classes
-from scoring.metrics.boxes import IoU
-from scoring.metrics.coco.arrays import COCO_RULES, LVIS_RULES
-from scoring.metrics.matching import ClassObjects, Matches, match_pascal
-from scoring.metrics.measures import AP_AREA
-from scoring.protocols import PROTOCOLS
+from scoring.data.predictions import ClassDetections
+from scoring.metrics.coco import COCO_RULES, LVIS_RULES
+from scoring.metrics.matching import ClassObjects, IoU, Matches, match_pascal
+from scoring.metrics.ranking import AP_AREA, pool_all_classes
+from scoring.protocols import PROTOCOLS, Protocol, spell
 from scoring.results import rules_of
-from scoring.tasks.classification.task import CLASSIFICATION
-from scoring.tasks.coco.task import COCO_DETECTION, COCO_SEGMENTATION
-from scoring.tasks.detection.task import DETECTION
-from scoring.tasks.protocol import Protocol, spell
-from scoring.tasks.segmentation.task import SEGMENTATION
+from scoring.tasks.coco import COCO_DETECTION, COCO_SEGMENTATION
+from scoring.tasks.detection import DETECTION
+from scoring.tasks.labels import CLASSIFICATION
+from scoring.tasks.segmentation import SEGMENTATION
 from scoring.tasks.task import Task, TaskRules
 from tests.scoring.coco_detectors import as_json
 from tests.scoring.coco_masks import draw_mask_set

@@ -6,8 +6,8 @@ import pytest
 from scoring import SubmissionError, create_segmentations_from_detections, validate
 from scoring.data.arrays import Bytes
 from scoring.data.description import Description, Image
-from scoring.painting import paint
-from scoring.readers.voc.label_images import read_label_image
+from scoring.readers.voc_annotations import read_label_image
+from scoring.tasks.segmentation import paint
 from tests.scoring.archives import description
 
 PHASE = Description(

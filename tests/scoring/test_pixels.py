@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from scoring.archives.pixels import labels_of
-from scoring.archives.png import Header, Png, PngError, open_png
+from scoring.archives.png import Header, Png, PngError, labels_of, open_png
 from scoring.data.arrays import Bytes
 from tests.scoring.pngs import Parts, chunk, filtered, picture, saved
 
@@ -41,7 +40,7 @@ def test_simple_filters_are_decoded_without_pillow(labels: Bytes, data: st.DataO
     height, width = labels.shape
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.delattr("scoring.archives.pixels._read_by_pillow")
+        patch.delattr("scoring.archives.png._read_by_pillow")
         found = read(Parts(width, height, stream=filtered(labels, filters)).to_bytes())
 
     assert np.array_equal(found, labels)

@@ -4,7 +4,7 @@ import pytest
 
 from scoring.competitions import CHALLENGES
 from scoring.data.tables import PARTS
-from scoring.metrics.layout_matching import (
+from scoring.metrics.layouts import (
     match_boxed_persons_2007,
     match_boxed_persons_2007_corrected,
     match_parts,
@@ -13,10 +13,9 @@ from scoring.metrics.layout_matching import (
 )
 from scoring.metrics.matching import match_pascal, match_pascal_2006
 from scoring.metrics.ranking import average_precision, average_precision_11_points
-from scoring.protocols import PROTOCOLS, TASKS, default_protocol, protocol_of
-from scoring.tasks.detection.task import DETECTION
-from scoring.tasks.layout.task import LAYOUT
-from scoring.tasks.protocol import Protocol, spell
+from scoring.protocols import PROTOCOLS, TASKS, Protocol, default_protocol, protocol_of, spell
+from scoring.tasks.detection import DETECTION
+from scoring.tasks.layout import LAYOUT
 from scoring.tasks.task import TaskRules
 
 YEARS = [f"voc{year}" for year in range(2006, 2013)]

@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.codec import from_plain, to_plain
 from scoring.published import classification_of_2007, detection_of_2007
-from scoring.statistics.distributions import studentized_range_p_value
-from scoring.statistics.rank_tests import (
+from scoring.results_json import from_plain, to_plain
+from scoring.statistics.ranks import (
     RankDiagram,
+    Scoreboard,
     compare_pairs,
     critical_difference,
     friedman,
     holm,
     rank_methods,
     ranks_of,
+    studentized_range_p_value,
 )
-from scoring.statistics.scoreboard import Scoreboard
 
 FIGURE_8 = {
     "INRIA_Genetic": 1.05,

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.data.arrays import Floats
-from scoring.metrics.averaging import mean_of_classes
 from scoring.metrics.ranking import (
     ELEVEN_RECALLS,
     Measure,
     average_precision,
     average_precision_11_points,
+    mean_of_classes,
     precision_recall,
     rank,
 )

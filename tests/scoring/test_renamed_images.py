@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from scoring import GroundTruth, evaluate, read_tree
-from scoring.data.detections import Detections
-from scoring.data.renamed_images import rename_images
+from scoring.data.predictions import Detections
+from scoring.data.truth import rename_images
 from tests.scoring.builders import Kit, annotation, part, thing
 from tests.scoring.lvis_sets import draw_lvis_set
 

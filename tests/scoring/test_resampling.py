@@ -10,26 +10,28 @@ import pytest
 
 from scoring.data.arrays import Floats, Integers
 from scoring.data.matches import ImageCounts, RankedPredictions
-from scoring.metrics.averaging import mean_of_classes
-from scoring.metrics.boxes import iou_inclusive
-from scoring.metrics.confusion import iou_of_labels
-from scoring.metrics.labels import roc_auc
-from scoring.metrics.matching import match_pascal
-from scoring.metrics.measures import AP_11_POINTS, AP_AREA, AP_AREA_OF_OBJECTS, RankingMeasure
+from scoring.metrics.labels import iou_of_labels, roc_auc
+from scoring.metrics.matching import iou_inclusive, match_pascal
 from scoring.metrics.ranking import (
+    AP_11_POINTS,
+    AP_AREA,
+    AP_AREA_OF_OBJECTS,
     ELEVEN_RECALLS,
     IGNORED,
     TRUE_POSITIVE,
+    RankingMeasure,
+    Runs,
+    as_weights,
+    mean_of_classes,
+    weighted_roc_auc,
 )
-from scoring.metrics.roc import weighted_roc_auc
-from scoring.metrics.weighting import Runs, as_weights
 from scoring.statistics.resampling import (
     Draws,
     headline_by_replicate,
     resample_confusions,
     resample_rankings,
 )
-from scoring.tasks.ranking.scoring import count_positives_by_image
+from scoring.tasks.labels import count_positives_by_image
 from tests.scoring import oracles
 from tests.scoring.builders import IMAGES, detections, ground_truth
 from tests.scoring.oracles import Prediction, Thing

@@ -8,8 +8,8 @@ import matplotlib as mpl
 import pytest
 
 from scoring import Confidences, Detections, GroundTruth, LabelMaps, Result, evaluate
+from scoring.data.matches import open_rankings
 from scoring.exhibits import Curve, RocCurve
-from scoring.saved_matches import open_rankings
 
 BOX = [1, 1, 10, 10]
 

@@ -18,9 +18,9 @@ from scoring import (
     Result,
     evaluate,
 )
-from scoring.tasks.coco.task import COCO_DETECTION, LVIS_DETECTION
-from scoring.tasks.detection.task import DETECTION
-from scoring.tasks.layout.task import LAYOUT
+from scoring.tasks.coco import COCO_DETECTION, LVIS_DETECTION
+from scoring.tasks.detection import DETECTION
+from scoring.tasks.layout import LAYOUT
 from scoring.tasks.task import TaskRules
 
 BOXES = np.array([[0, 0, 5, 5], [40, 40, 60, 60]])

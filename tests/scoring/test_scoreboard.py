@@ -1,7 +1,7 @@
 import pytest
 
 from scoring.errors import SubmissionError
-from scoring.statistics.scoreboard import Scoreboard, read_scoreboard
+from scoring.statistics.ranks import Scoreboard, read_scoreboard
 
 
 def problems(text: str) -> list[tuple[str, int | None]]:

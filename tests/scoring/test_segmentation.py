@@ -14,13 +14,19 @@ from scoring import ConfusionMatrix, GroundTruth, LabelMaps, Result, SubmissionE
 from scoring.archives.png import labels_to_png
 from scoring.data.arrays import Bytes
 from scoring.data.label_maps import LabelMap, LabelRuns
-from scoring.data.matches import ImageCounts
+from scoring.data.matches import ImageCounts, open_matches
 from scoring.evaluation import columns_of
 from scoring.exhibits import ScoreTable
-from scoring.saved_matches import open_matches
 from scoring.scores import ClassResult, Scores
-from scoring.tasks.segmentation.rules import BY_CLASS_ACCURACY, BY_IOU, SegmentationRules
-from scoring.tasks.segmentation.scoring import NOWHERE, SegmentationTruth, match, score
+from scoring.tasks.segmentation import (
+    BY_CLASS_ACCURACY,
+    BY_IOU,
+    NOWHERE,
+    SegmentationRules,
+    SegmentationTruth,
+    match,
+    score,
+)
 from scoring.tasks.task import Keyed
 from tests.scoring.builders import kit
 

@@ -5,7 +5,7 @@ import pytest
 
 from scoring import Description, Image, validate
 from scoring.competitions import classes_of
-from scoring.similar_names import MAX_COMPARED, similar_name, similar_word
+from scoring.errors import MAX_COMPARED, similar_name, similar_word
 from tests.scoring.archives import gz, tar, written
 
 PHASE = Description(

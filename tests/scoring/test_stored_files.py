@@ -13,12 +13,12 @@ import pytest
 
 from app.challenges.label_digests import LabelDigests, label_digests
 from scoring import Description, GroundTruth, IntervalTable, Result, Validation, evaluate
-from scoring.analysis.diagnosis import Diagnosis
-from scoring.analysis.image_outcomes import pack_outcomes, read_outcomes
-from scoring.codec import from_plain, to_plain
-from scoring.saved_matches import open_matches, save_matches
+from scoring.analysis.errors import Diagnosis
+from scoring.analysis.images import pack_outcomes, read_outcomes
+from scoring.data.matches import open_matches, save_matches
+from scoring.results_json import from_plain, to_plain
 from scoring.statistics.bootstrap import bootstrap, intervals_of
-from scoring.statistics.kept_replicates import pack_replicates, read_replicates
+from scoring.statistics.resampling import pack_replicates, read_replicates
 from tests.golden.stored_files import CASES, REPLICATES, everything
 from tests.shared import ROOT
 

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from scoring.data.arrays import Floats
-from scoring.data.detections import ClassDetections
-from scoring.metrics.matching import ClassObjects
-from scoring.metrics.tensorflow import MAX_DETECTIONS
+from scoring.data.predictions import ClassDetections
+from scoring.metrics.matching import MAX_DETECTIONS, ClassObjects
 from scoring.protocols import PROTOCOLS
-from scoring.tasks.detection.task import DETECTION
+from scoring.tasks.detection import DETECTION
 from scoring.tasks.task import Keyed
 from tests.scoring.conftest import ReadTruth, Unpack
 from tests.scoring.tensorflow_evaluators import EVALUATORS, Boxes, Figures, Truth, evaluate_tensorflow

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from scoring import PROTOCOLS, ClassResult, Result, evaluate
 from scoring.data.annotations import AnnotatedObject, Annotation, Box
-from scoring.data.ground_truth import GroundTruth
+from scoring.data.truth import GroundTruth
 from scoring.readers.tables import truth_of_boxes
-from scoring.readers.voc.tree import read_tree
-from scoring.tasks.layout.task import LAYOUT
+from scoring.readers.voc_tree import read_tree
+from scoring.tasks.layout import LAYOUT
 from tests.scoring import tensorflow_oracles as oracles
 from tests.scoring.builders import Kit, annotation, thing
 from tests.scoring.oracles import Prediction, Thing

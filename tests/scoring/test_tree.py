@@ -4,12 +4,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.analysis.object_counts import Count, count_objects
+from scoring.analysis.images import Count, count_objects
 from scoring.data.description import Image
-from scoring.data.ground_truth import GroundTruth
-from scoring.readers.voc.kit_files import TreeError, dataset_of
-from scoring.readers.voc.public_tree import read_public
-from scoring.readers.voc.tree import read_tree
+from scoring.data.truth import GroundTruth
+from scoring.readers.voc_tree import TreeError, dataset_of, read_public, read_tree
 from tests.scoring.builders import Kit, annotation, kit, part, thing
 from tests.scoring.conftest import ReadTruth
 from tests.scoring.test_annotations import OF_2006

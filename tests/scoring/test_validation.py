@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scoring import Limits, Problem, SubmissionError, Validation, validate
-from scoring.archives.result_files import competition_files
+from scoring.archives.results import competition_files
 from scoring.data.description import Description
 from scoring.errors import Problems
 from scoring.parallel import use_threads
@@ -367,7 +367,7 @@ def test_reading_stops_after_too_many_problems_in_an_archive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("scoring.validation.MAX_ARCHIVE_PROBLEMS", 30)
-    monkeypatch.setattr("scoring.archives.result_files._BATCH_FILES", 1)
+    monkeypatch.setattr("scoring.archives.results._BATCH_FILES", 1)
     files = dict.fromkeys(detections(4) | detections(3), b"wrong\n" * 25)
 
     with use_threads(1):

@@ -7,10 +7,10 @@ import numpy as np
 
 from scoring.archives.plausibility import foreign_images, mostly_foreign, renumbered, renumbered_categories
 from scoring.data.arrays import Floats, Integers, Places
-from scoring.data.limits import MAX_FILE_PROBLEMS
-from scoring.data.masks import Masks, join_masks, take_masks
+from scoring.data.description import MAX_FILE_PROBLEMS
+from scoring.data.label_maps import Masks, join_masks, take_masks
 from scoring.errors import NOT_READ_ON, Problem, Problems
-from scoring.metrics.coco.arrays import CocoDetections
+from scoring.metrics.coco import CocoDetections
 from scoring.parallel import parallel_map
 from scoring.readers.coco_json.fields import CocoNumbers, Entries, are_sound, numbers_of
 from scoring.readers.coco_json.instances import CocoInstances

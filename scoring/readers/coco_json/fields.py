@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.data.arrays import Flags, Floats
-from scoring.data.description import UNKNOWN_SIDE, Description
-from scoring.data.limits import MAX_FILE_PROBLEMS
+from scoring.data.description import MAX_FILE_PROBLEMS, UNKNOWN_SIDE, Description
 from scoring.errors import LONGEST_NAME, Entry, Problem, Problems, Rule, shown
 from scoring.readers.coco_json.records import Table
 

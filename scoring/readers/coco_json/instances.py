@@ -7,10 +7,10 @@ from typing import Any, Final
 import numpy as np
 
 from scoring.data.arrays import Flags, Floats
-from scoring.data.masks import Masks
+from scoring.data.label_maps import Masks
 from scoring.data.tables import Federation
 from scoring.errors import Problem, Problems, Rule, SubmissionError
-from scoring.metrics.coco.arrays import CocoObjects
+from scoring.metrics.coco import CocoObjects
 from scoring.readers.coco_json.federation import read_federation
 from scoring.readers.coco_json.fields import Entries, Identifiers
 from scoring.readers.coco_json.masks import read_masks

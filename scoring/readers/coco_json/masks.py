@@ -6,10 +6,9 @@ from typing import Any, Final
 import numpy as np
 
 from scoring.data.arrays import Places
-from scoring.data.masks import Masks, join_masks, take_masks
+from scoring.data.label_maps import Masks, join_masks, take_masks
 from scoring.errors import Rule, shown
-from scoring.metrics.masks.encoding import DecodedMasks, masks_of_counts, masks_of_texts
-from scoring.metrics.masks.polygons import masks_of_polygons
+from scoring.metrics.masks import DecodedMasks, masks_of_counts, masks_of_polygons, masks_of_texts
 from scoring.readers.coco_json.fields import Entries, Identifiers, written
 
 _CODE: Final = "bad-segmentation"

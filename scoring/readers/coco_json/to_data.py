@@ -8,13 +8,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from scoring.data.boxes import BoxConvention
-from scoring.data.checking import DataError, Named, as_array
+from scoring.data.annotations import BoxConvention
+from scoring.data.arrays import DataError, Named, as_array
 from scoring.data.description import UNKNOWN_SIDE, Description
 from scoring.data.tables import CocoTable, Lists, Tables
-from scoring.data.tables_from_arrays import ObjectRows, tables_of_objects
-from scoring.errors import Problems, SubmissionError
-from scoring.files import read_file
+from scoring.data.truth_from_arrays import ObjectRows, tables_of_objects
+from scoring.errors import Problems, SubmissionError, read_file
 from scoring.readers.coco_json.detections import CocoResults, read_coco_detections
 from scoring.readers.coco_json.fields import CocoNumbers
 from scoring.readers.coco_json.flaws import DIGITS

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.metrics.ranking import average_precision
-from scoring.statistics.intervals import WIDENING
+from scoring.statistics.resampling import WIDENING
 
 Floats = NDArray[np.float64]
 Order = tuple[int, ...]

@@ -28,7 +28,7 @@ from scoring import (
     standard_error_of_difference,
     standings,
 )
-from scoring.statistics.intervals import interval_table
+from scoring.statistics.resampling import interval_table
 from tests.pages.views import PHASE
 from tests.security.attackers.world import World
 

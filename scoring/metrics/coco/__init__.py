@@ -1,1 +1,0 @@
-"""Average precision and recall of COCO, as pure functions of arrays."""

@@ -1,1 +1,0 @@
-"""Binary masks as runs of pixels."""

@@ -1,1 +1,0 @@
-"""Readers of text files with one prediction a line."""

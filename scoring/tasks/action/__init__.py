@@ -1,1 +1,0 @@
-"""Action classification: one confidence per person, one file per action."""

@@ -1,1 +1,0 @@
-"""Classification: one confidence per image, one file per class."""

@@ -1,1 +1,0 @@
-"""Detection as COCO scores it, with boxes or with masks."""

@@ -1,1 +1,0 @@
-"""Detection: boxes with confidences, one file per class."""

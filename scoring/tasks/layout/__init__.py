@@ -1,1 +1,0 @@
-"""Person layout: heads, hands and feet of given persons."""

@@ -1,1 +1,0 @@
-"""Rankings of labelled images or persons: shared by classification and action classification."""

@@ -1,1 +1,0 @@
-"""Segmentation: a class for each pixel, one label image per image."""
