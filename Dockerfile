@@ -20,7 +20,7 @@ COPY templates templates
 COPY worker worker
 COPY bin/heldout-server .venv/bin/
 # compiled here, because nothing can be written there later; volumes are made with the owner that these folders have
-RUN echo /opt/heldout > .venv/lib/python3.11/site-packages/heldout.pth \
+RUN printf '%s\n' /opt/heldout /opt/heldout/scoring > .venv/lib/python3.11/site-packages/heldout.pth \
     && .venv/bin/python -m compileall -q app migrations sample scoring worker \
     && useradd --uid 10001 --no-create-home --home-dir /data heldout \
     && useradd --uid 10002 --no-create-home --home-dir /data heldout-worker \

@@ -93,25 +93,27 @@ docs: $(development) ## pages of the scoring library from its docstrings and pro
 	@$(python) -m docs build/docs
 
 lock: ## resolve requirements.lock and requirements-dev.lock anew
-	$(uv) pip compile $(resolve) --extra server -o requirements.lock
-	$(uv) pip compile $(resolve) --extra server --extra dev -c requirements.lock -o requirements-dev.lock
+	$(uv) pip compile $(resolve) -o requirements.lock
+	$(uv) pip compile $(resolve) --extra dev -c requirements.lock -o requirements-dev.lock
 
-resolve := --quiet --universal --generate-hashes --no-emit-index-url --python-version 3.11 pyproject.toml
+resolve := --quiet --universal --generate-hashes --no-emit-index-url --no-emit-package heldout-scoring --python-version 3.11 pyproject.toml
 
 clean: ## remove .venv and every cache; heldout-data stays
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage* build *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # What a server needs, and on top of it what is needed to work on this project; the second contains the first.
-$(server): requirements.lock
+$(server): requirements.lock scoring/pyproject.toml
 	@$(call install,$(if $(wildcard $(development)),requirements-dev.lock,requirements.lock),$@)
 
-$(development): requirements-dev.lock
+$(development): requirements-dev.lock scoring/pyproject.toml
 	@$(call install,requirements-dev.lock,$@)
 	@printf %s "$(CURDIR)" > $(server)
 
-# uv where it can be installed, because it is faster; pip otherwise. Both check every hash. The checkout itself is not
-# built: Python finds it by a path file, the shell by a script.
+# uv where it can be installed, because it is faster; pip otherwise. Both check every hash. The library is
+# installed as it lies in the checkout; the server is not built: Python finds it by a path file, the shell by a script.
+library := --no-deps --no-build-isolation --editable scoring
+
 define install
 	{ $(or $(PYTHON),python3) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo 'Python 3.11 or newer is needed and was not found; name one: make $(MAKECMDGOALS) PYTHON=python3.12' >&2; exit 1; }; } \
@@ -120,6 +122,7 @@ define install
 	&& { $(uv) --version >/dev/null 2>&1 || $(python) -m pip install -qq --target .venv/uv uv || true; } \
 	&& { $(uv) pip sync --quiet --python $(python) --require-hashes $(1) 2>/dev/null \
 		|| $(python) -m pip install -qq --no-deps --require-hashes -r $(1); } \
+	&& { $(uv) pip install --quiet --python $(python) $(library) 2>/dev/null || $(python) -m pip install -qq $(library); } \
 	&& rm -rf .venv/uv \
 	&& echo "$(CURDIR)" > "$$($(python) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/heldout.pth" \
 	&& install -m 755 bin/heldout-server .venv/bin/heldout-server \

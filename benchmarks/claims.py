@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import BigInteger, cast, func, insert, literal, select, text
 from sqlalchemy.orm import Session
 
-import scoring
+import heldout_scoring
 from app.core.settings import Settings
 from app.evaluation.scoring import HANDLER
 from app.jobs import queue
@@ -89,7 +89,7 @@ def fill(session: Session, runs: int, teams: int) -> None:
         "result_id": literal(result.id),
         "ground_truth_id": literal(truth.id),
         "protocol": literal("voc2012"),
-        "scorer": literal(scoring.SCORER),
+        "scorer": literal(heldout_scoring.SCORER),
         "team_id": number % teams + first,
     }
     made = insert(Run).from_select(list(queued), select(*queued.values())).returning(Run.id)
@@ -98,7 +98,7 @@ def fill(session: Session, runs: int, teams: int) -> None:
 
 def claim_run(session: Session) -> bool:
     """Claim a run as a worker does."""
-    found = queue.claim_next(session, Queue.RUNS, LEASE, scoring.SCORER)
+    found = queue.claim_next(session, Queue.RUNS, LEASE, heldout_scoring.SCORER)
     if found:
         HANDLER.on_claim(session, found)
     return found is not None

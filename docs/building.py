@@ -9,7 +9,7 @@ from typing import Final
 import pdoc.doc
 import pdoc.render
 
-import scoring
+import heldout_scoring
 from app.challenges.protocols import protocols
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -18,8 +18,8 @@ TEMPLATES: Final = Path(__file__).parent / "templates"
 def build(folder: Path) -> Path:
     """Write all pages below a folder and return the first one; nothing is fetched, and no page needs the network."""
     pdoc.render.configure(docformat="markdown", show_source=False, template_directory=TEMPLATES)
-    for name in scoring.__all__:
-        getattr(scoring, name)  # imported when it is first used, and pdoc documents what is there
+    for name in heldout_scoring.__all__:
+        getattr(heldout_scoring, name)  # imported when it is first used, and pdoc documents what is there
     documented = {name: pdoc.doc.Module(importlib.import_module(name)) for name in modules()}
     with warnings.catch_warnings():
         # array.array takes an element type in annotations that type checkers read, but not when they are evaluated
@@ -29,13 +29,13 @@ def build(folder: Path) -> Path:
         _write(folder / "search.js", pdoc.render.search_index(documented))
     template = pdoc.render.env.get_template("protocols.html.jinja2")
     _write(folder / "protocols.html", template.render(protocols=protocols()))
-    return folder / "scoring.html"
+    return folder / "heldout_scoring.html"
 
 
 def modules() -> list[str]:
     """The library and all its modules, in the order of their names."""
-    found = (each.name for each in pkgutil.walk_packages(scoring.__path__, "scoring."))
-    return ["scoring", *(name for name in found if not name.endswith("__main__"))]
+    found = (each.name for each in pkgutil.walk_packages(heldout_scoring.__path__, "heldout_scoring."))
+    return ["heldout_scoring", *(name for name in found if not name.endswith("__main__"))]
 
 
 def _write(file: Path, text: str) -> None:

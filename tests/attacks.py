@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from scoring import Description, Validation, validate
+from heldout_scoring import Description, Validation, validate
 from tests.shared import SHARED
 
 GENERATOR = SHARED / "attacks" / "make_attacks.py"

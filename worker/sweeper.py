@@ -14,7 +14,7 @@ import structlog
 from celery import platforms
 from sqlalchemy.exc import SQLAlchemyError
 
-import scoring
+import heldout_scoring
 from app.challenges import same_labels, versions
 from app.core import logs
 from app.core.database import OutageLog, is_unavailable
@@ -124,7 +124,7 @@ def _report(platform: Platform, worker: str, slots: int, stop: threading.Event) 
                 if stop.is_set():
                     return
                 heartbeats.write_heartbeat(
-                    session, worker, Service.WORKER, scorer=scoring.SCORER, slots=slots
+                    session, worker, Service.WORKER, scorer=heldout_scoring.SCORER, slots=slots
                 )
             if stop.wait(heartbeats.EVERY.total_seconds()):
                 return

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, Select, Subquery, and_, func, not_, or_, select, true
 from sqlalchemy.orm import Session
 
-import scoring
+import heldout_scoring
 from app.boards.columns import further_of, further_values, headline_of
 from app.boards.ranking import FIGURES
 from app.boards.rows import (
@@ -65,8 +65,8 @@ from app.results.scores import RunScores, load_headlines, load_scores
 from app.submissions.acceptance import is_replaceable
 from app.submissions.methods import MethodView, Training, method_view, training_text
 from app.submissions.questions import QuestionView, answers_of, questions_of
-from scoring.competitions import is_numbered, name_of
-from scoring.evaluation import columns_of
+from heldout_scoring.competitions import is_numbered, name_of
+from heldout_scoring.evaluation import columns_of
 
 
 class BoardReaders(enum.StrEnum):
@@ -329,7 +329,7 @@ def _version(platform: Platform, address: BoardKey) -> tuple[PhaseView, int, Has
 
 def _boards_of_challenge(session: Session, phase: PhaseView) -> tuple[BoardLink, ...]:
     image_sets = {each.id: each.image_set for each in challenges.phases_of(session, phase.challenge)}
-    infos = {each.number: each for each in scoring.competitions(phase.dataset)}
+    infos = {each.number: each for each in heldout_scoring.competitions(phase.dataset)}
     return tuple(
         BoardLink(
             image_sets[board.phase_id],
@@ -374,7 +374,7 @@ def board_page(platform: Platform, actor: Actor, address: BoardKey, query: Board
     _check_sight(stored.phase, visibility, query)
     description = challenges.description_of(platform.descriptions, stored.phase.description_key)
     classes = columns_of(description, address.competition, stored.board.versions.protocol)
-    info = scoring.competition_of(stored.phase.dataset, address.competition)
+    info = heldout_scoring.competition_of(stored.phase.dataset, address.competition)
     further = further_of(info.task) if visibility.details and not query.difficult else ()
     check_query(query, classes, further, stored.questions)
     rows = [_row(row, stored, visibility, query, info, classes) for row in stored.rows]
@@ -400,7 +400,7 @@ def _load(platform: Platform, actor: Actor, address: BoardKey, query: BoardQuery
         board = stored_board(session, phase.id, competition, audience, before)
         if board is None:
             raise _no_board(address)
-        task = scoring.competition_of(phase.dataset, competition).task
+        task = heldout_scoring.competition_of(phase.dataset, competition).task
         on_board = (
             recording.former_results(phase.id, competition, before)
             if before
@@ -433,7 +433,7 @@ def _view(
     stored: _Stored,
     visibility: Visibility,
     query: BoardQuery,
-    info: scoring.CompetitionInfo,
+    info: heldout_scoring.CompetitionInfo,
     classes: tuple[str, ...],
     rows: tuple[BoardRow, ...],
 ) -> BoardView:
@@ -521,7 +521,7 @@ def _row(
     stored: _Stored,
     visibility: Visibility,
     query: BoardQuery,
-    info: scoring.CompetitionInfo,
+    info: heldout_scoring.CompetitionInfo,
     classes: tuple[str, ...],
 ) -> BoardRow:
     visibility = visibility.of_result(is_complete=row.is_complete)

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-import scoring
-from scoring import PROTOCOLS
-from scoring.exhibits import ALL_FIGURES
-from scoring.results_json import from_plain
+import heldout_scoring
+from heldout_scoring import PROTOCOLS
+from heldout_scoring.exhibits import ALL_FIGURES
+from heldout_scoring.results_json import from_plain
 
 MEAN: Final = "mean"  # by which every board sorts its headline in addresses
 _OF_MEASURE: Final = {  # by how the name of the measure ends
@@ -51,7 +51,7 @@ def further_of(task: str) -> tuple[str, ...]:
 def further_values(task: str, tables: Iterable[Mapping[str, Any]]) -> tuple[float | None, ...]:
     """Return the values of `further_of` from a run's stored tables of scores, None where there is none."""
     names = _FURTHER.get(_family(task), {})
-    found = (from_plain(scoring.ScoreTable, each) for each in tables)
+    found = (from_plain(heldout_scoring.ScoreTable, each) for each in tables)
     values = next((dict(table.rows) for table in found if table.title.startswith(ALL_FIGURES)), {})
     return tuple(values.get(name) for name in names)
 

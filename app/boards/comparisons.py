@@ -11,7 +11,7 @@ import numpy as np
 from sqlalchemy import ColumnElement, Select, and_, select, true
 from sqlalchemy.orm import Session, joinedload
 
-import scoring
+import heldout_scoring
 from app.boards.rows import BoardKey
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, is_open_to_others
@@ -32,10 +32,10 @@ from app.results.standings import rank_column
 from app.results.submissions import class_values
 from app.web.charts.dots import Dot, DotRow, Range, dot_chart, series_of, symmetric
 from app.web.charts.shapes import Column, Drawing, Figure, Table
-from scoring import Comparison, HolmFamily, Replicates, compare, holm
-from scoring.analysis.images import ImageOutcomes, read_outcomes
-from scoring.results_json import from_plain, to_plain
-from scoring.statistics.resampling import read_replicates
+from heldout_scoring import Comparison, HolmFamily, Replicates, compare, holm
+from heldout_scoring.analysis.images import ImageOutcomes, read_outcomes
+from heldout_scoring.results_json import from_plain, to_plain
+from heldout_scoring.statistics.resampling import read_replicates
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,7 +436,7 @@ def comparison(platform: Platform, actor: Actor, address: BoardKey, methods: Seq
         challenge_title=phase.challenge_title,
         image_set=phase.image_set,
         competition=address.competition,
-        title=scoring.competition_of(phase.dataset, address.competition).title,
+        title=heldout_scoring.competition_of(phase.dataset, address.competition).title,
         measure=next((each.run.measure or "" for each in runs), ""),
         methods=compared,
         classes=tuple(dict.fromkeys(each.name for method in compared for each in method.classes)),

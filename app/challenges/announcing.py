@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, field_v
 from sqlalchemy import Select, func, insert, literal, select, true
 from sqlalchemy.orm import Session
 
-import scoring
+import heldout_scoring
 from app.challenges import challenges, news
 from app.challenges.challenges import PhaseView, offered_competitions
 from app.challenges.news import AnnouncementView, NewAnnouncement, ReceivedView
@@ -136,7 +136,7 @@ class AudienceChoices:
     """What an organiser chooses an audience from."""
 
     phases: tuple[PhaseView, ...]
-    competitions: tuple[scoring.CompetitionInfo, ...]
+    competitions: tuple[heldout_scoring.CompetitionInfo, ...]
     teams: TeamChoice
 
 

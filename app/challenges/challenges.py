@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Select, SQLColumnExpression, and_, false, func, not_, or_, select
 from sqlalchemy.orm import Session, aliased
 
-import scoring
+import heldout_scoring
 from app.challenges.availability import audience_of_images, offers_of_images
 from app.challenges.phase_rules import RULES, PhaseRules, PhaseState, rules_of_row
 from app.core.access import Action, Actor, no_challenge, require, rows_for, visible_to
@@ -29,8 +29,8 @@ from app.models import (
 )
 from app.platform import Platform
 from app.storage import Storage
-from scoring import Description
-from scoring.evaluation import is_scorable
+from heldout_scoring import Description
+from heldout_scoring.evaluation import is_scorable
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,18 +96,18 @@ def largest_archive(phase: PhaseView, allowed: int) -> int:
     return min(allowed, phase.max_upload or allowed)
 
 
-def offered_competitions(phase: PhaseView) -> tuple[scoring.CompetitionInfo, ...]:
+def offered_competitions(phase: PhaseView) -> tuple[heldout_scoring.CompetitionInfo, ...]:
     """Return the competitions that accept results: this version can score them and has ground truth for them."""
     return tuple(
         each
-        for each in scoring.competitions(phase.dataset)
+        for each in heldout_scoring.competitions(phase.dataset)
         if is_scorable(each) and each.number not in phase.not_offered
     )
 
 
 def tasks_of(phase: PhaseView) -> dict[int, str]:
     """Return the task of every competition of the challenge, by number."""
-    return {each.number: each.task for each in scoring.competitions(phase.dataset)}
+    return {each.number: each.task for each in heldout_scoring.competitions(phase.dataset)}
 
 
 def chosen_tasks(phase: PhaseView) -> tuple[str, ...]:

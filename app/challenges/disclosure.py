@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from app.challenges.challenges import PhaseView
 from app.core.access import Actor
 from app.models import Disclosure
-from scoring import ClassResult
+from heldout_scoring import ClassResult
 
 
 @dataclass(frozen=True, slots=True)

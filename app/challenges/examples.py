@@ -11,24 +11,24 @@ from typing import Any
 
 import numpy as np
 
-import scoring
+import heldout_scoring
 from app.challenges import challenges
 from app.core.errors import NotFoundError
 from app.platform import Platform
-from scoring import Box, CompetitionInfo, Description, Layout, Part
-from scoring.competitions import expected_files
-from scoring.data.description import UNKNOWN_SIDE
+from heldout_scoring import Box, CompetitionInfo, Description, Layout, Part
+from heldout_scoring.competitions import expected_files
+from heldout_scoring.data.description import UNKNOWN_SIDE
 
 CONFIDENCE = 0.5
 WHOLE_IMAGE = 0  # object number of a person in a challenge whose layout set lists only images
 Files = Iterator[tuple[str, bytes]]  # the name and content of each file
 
 
-def example_files(description: Description, competition: scoring.CompetitionInfo) -> Files:
+def example_files(description: Description, competition: heldout_scoring.CompetitionInfo) -> Files:
     r"""Yield the path below `results` and the content of every file of an example for one competition.
 
-    >>> phase = Description("VOC2012", "val", ("car",), (), (scoring.Image("2008_000001", 500, 375),))
-    >>> list(example_files(phase, scoring.competition_of("VOC2012", 1)))
+    >>> phase = Description("VOC2012", "val", ("car",), (), (heldout_scoring.Image("2008_000001", 500, 375),))
+    >>> list(example_files(phase, heldout_scoring.competition_of("VOC2012", 1)))
     [('results/VOC2012/Main/comp1_cls_val_car.txt', b'2008_000001 0.5\n')]
     """
     folder = "/".join(filter(None, ("results", description.dataset, competition.folder)))
@@ -37,11 +37,13 @@ def example_files(description: Description, competition: scoring.CompetitionInfo
         yield f"{folder}/{name}", content(about)
 
 
-def first_file(description: Description, competition: scoring.CompetitionInfo) -> tuple[str, bytes] | None:
+def first_file(
+    description: Description, competition: heldout_scoring.CompetitionInfo
+) -> tuple[str, bytes] | None:
     r"""Return the first file of an example for the first two images; None if the phase has nothing to predict.
 
-    >>> phase = Description("VOC2012", "val", ("car",), (), tuple(scoring.Image(name, 500, 375) for name in "abc"))
-    >>> first_file(phase, scoring.competition_of("VOC2012", 1))
+    >>> phase = Description("VOC2012", "val", ("car",), (), tuple(heldout_scoring.Image(name, 500, 375) for name in "abc"))
+    >>> first_file(phase, heldout_scoring.competition_of("VOC2012", 1))
     ('results/VOC2012/Main/comp1_cls_val_car.txt', b'a 0.5\nb 0.5\n')
     """
     small = replace(
@@ -80,7 +82,7 @@ def _segmentation(description: Description) -> Callable[[str], bytes]:
 
     def all_background(image: str) -> bytes:
         width, height = sizes[image]
-        return scoring.labels_to_png(np.zeros((height, width), np.uint8))
+        return heldout_scoring.labels_to_png(np.zeros((height, width), np.uint8))
 
     return all_background
 
@@ -95,7 +97,7 @@ def _layout(description: Description) -> Callable[[str], bytes]:
             return Layout(image, CONFIDENCE, (head,), box=Box(1, 1, width, height))
         return Layout(image, CONFIDENCE, (head,), object=number)
 
-    content = scoring.layouts_to_xml([person(image, number) for image, number in description.persons])
+    content = heldout_scoring.layouts_to_xml([person(image, number) for image, number in description.persons])
     return lambda _: content
 
 
@@ -128,7 +130,7 @@ def _coco_masks(description: Description) -> Callable[[str], bytes]:
 
 
 def _coco(
-    description: Description, predict: Callable[[scoring.Image], Mapping[str, Any]]
+    description: Description, predict: Callable[[heldout_scoring.Image], Mapping[str, Any]]
 ) -> Callable[[str], bytes]:
     """Write one detection of the first class per image; one of every class could make the file too large."""
     category = next(iter(description.class_numbers), 0)
@@ -176,7 +178,7 @@ def example(platform: Platform, challenge: str, image_set: str, competition: int
     Raises NotFoundError if the phase does not have the competition.
     """
     description = challenges.phase_description(platform, challenge, image_set)
-    known = {each.number: each for each in scoring.competitions(description.dataset)}
+    known = {each.number: each for each in heldout_scoring.competitions(description.dataset)}
     if competition not in known or not has_sizes(description):
         raise NotFoundError(f"There is no example for competition {competition} of {challenge} {image_set}")
     return _packed(description, known[competition])

@@ -11,11 +11,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring import BoxConvention, GroundTruth
-from scoring.data.annotations import convert_boxes
-from scoring.data.label_maps import VOID
-from scoring.data.tables import Tables
-from scoring.results_json import to_plain
+from heldout_scoring import BoxConvention, GroundTruth
+from heldout_scoring.data.annotations import convert_boxes
+from heldout_scoring.data.label_maps import VOID
+from heldout_scoring.data.tables import Tables
+from heldout_scoring.results_json import to_plain
 
 DECIMALS: Final = 3  # of a pixel; what converting between formats changes lies behind them
 Codes = NDArray[np.uint64]
@@ -45,7 +45,7 @@ def label_digests(truth: GroundTruth) -> LabelDigests:
     boxes (to 0.001 pixels), flags, masks, parts and actions, the same labels and the same label image. The order of images, classes
     and objects, the names of data set and image set, areas, numbers of classes and the convention of boxes make no difference.
 
-    >>> from scoring import Annotation, truth_of_boxes
+    >>> from heldout_scoring import Annotation, truth_of_boxes
     >>> images = {"a": Annotation(50, 40, ()), "b": Annotation(50, 40, ())}
     >>> one, other = (
     ...     truth_of_boxes(dict(some), dataset=name, image_set=name, classes=["cat"])

@@ -24,9 +24,9 @@ from app.core.errors import NotFoundError
 from app.models import FileKind, Picture, PictureSource
 from app.platform import Platform
 from app.storage import digest_of
-from scoring import CompetitionInfo, Description, Limits, PublicCounts
-from scoring.competitions import name_of
-from scoring.data.description import UNKNOWN_SIDE
+from heldout_scoring import CompetitionInfo, Description, Limits, PublicCounts
+from heldout_scoring.competitions import name_of
+from heldout_scoring.data.description import UNKNOWN_SIDE
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +215,7 @@ def image_info(platform: Platform, challenge: str, image_set: str) -> str:
 def info_of(description: Description, files: dict[str, str]) -> dict[str, Any]:
     """Return the object of an image_info file; files: the names of the images' files, as far as they are known.
 
-    >>> from scoring import Image
+    >>> from heldout_scoring import Image
     >>> phase = Description("COCO", "test", ("cat",), (), (Image("7", 40, 30),), class_numbers=(17,))
     >>> info_of(phase, {"7": "000000000007.jpg"})["images"]
     [{'id': 7, 'width': 40, 'height': 30, 'file_name': '000000000007.jpg'}]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from scoring import PROTOCOLS, BoxConvention, Protocol, TaskRules
+from heldout_scoring import PROTOCOLS, BoxConvention, Protocol, TaskRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +215,7 @@ class ProtocolDescription:
 
 @cache
 def protocols() -> tuple[ProtocolDescription, ...]:
-    """Every protocol in the order of `scoring.PROTOCOLS`, each once."""
+    """Every protocol in the order of `heldout_scoring.PROTOCOLS`, each once."""
     return tuple(describe_protocol(row) for name, row in PROTOCOLS.items() if name == row.name)
 
 

@@ -12,7 +12,7 @@ from app.models import Disclosure
 from app.platform import Platform
 from app.web.formats import duration, plural
 from app.web.zones import date_in_words
-from scoring import Limits
+from heldout_scoring import Limits
 
 
 @dataclass(frozen=True, slots=True)

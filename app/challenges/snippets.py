@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from string import Template
 from typing import Final
 
-from scoring import CompetitionInfo, Description
+from heldout_scoring import CompetitionInfo, Description
 
 START: Final = """\
 import json

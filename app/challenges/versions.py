@@ -15,7 +15,7 @@ import structlog
 from sqlalchemy import func, or_, select, update
 from sqlalchemy.orm import Session
 
-import scoring
+import heldout_scoring
 from app.challenges import challenges
 from app.challenges.challenges import NOT_CHOSEN, description_of
 from app.core.errors import StorageUnavailableError
@@ -24,8 +24,8 @@ from app.jobs.sandbox import ChildError, ChildLimits, run_in_subprocess
 from app.models import Board, Challenge, GroundTruth, Phase, Upload
 from app.platform import Platform
 from app.storage import digest_of
-from scoring import Description, Limits
-from scoring.evaluation import is_scorable
+from heldout_scoring import Description, Limits
+from heldout_scoring.evaluation import is_scorable
 
 log = structlog.get_logger()
 
@@ -88,7 +88,7 @@ def competitions_of(dataset: str, not_offered: Collection[int]) -> tuple[int, ..
     """Return the competitions that get a board: this release can score them, and they are offered."""
     return tuple(
         info.number
-        for info in scoring.competitions(dataset)
+        for info in heldout_scoring.competitions(dataset)
         if is_scorable(info) and info.number not in not_offered
     )
 
@@ -97,7 +97,7 @@ def reasons_not_offered(
     dataset: str, missing: Mapping[int, str], left_out: Collection[int]
 ) -> dict[int, str]:
     """Return the competitions that are not offered, and why: without ground truth, or left out by the organisers."""
-    numbers = [info.number for info in scoring.competitions(dataset)]
+    numbers = [info.number for info in heldout_scoring.competitions(dataset)]
     return {n: NOT_CHOSEN if n in left_out else missing[n] for n in numbers if n in left_out or n in missing}
 
 

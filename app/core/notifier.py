@@ -10,7 +10,7 @@ import structlog
 from celery import Celery
 from kombu import Queue as BrokerQueue
 
-import scoring
+import heldout_scoring
 from app.core.settings import Settings
 from app.models import Queue
 
@@ -46,8 +46,8 @@ def celery_of(settings: Settings) -> Celery:
         task_acks_late=True,
         task_reject_on_worker_lost=True,
         task_ignore_result=True,
-        task_queues=[BrokerQueue(worker_queue(scoring.SCORER))],
-        task_default_queue=worker_queue(scoring.SCORER),
+        task_queues=[BrokerQueue(worker_queue(heldout_scoring.SCORER))],
+        task_default_queue=worker_queue(heldout_scoring.SCORER),
         task_time_limit=2 * settings.scoring_seconds,
         worker_prefetch_multiplier=1,
         # workers would listen for commands on a connection without read timeouts; when it went silent, they hung forever
@@ -74,7 +74,7 @@ class Notifier:
     lock: threading.Lock = field(default_factory=threading.Lock)
     process: int | None = None
 
-    def wake_workers(self, *, count: int = 1, scorer: str = scoring.SCORER) -> None:
+    def wake_workers(self, *, count: int = 1, scorer: str = heldout_scoring.SCORER) -> None:
         """Wake up to `count` workers in the background; never blocks and never raises."""
         self._start()
         try:

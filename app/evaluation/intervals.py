@@ -7,17 +7,17 @@ from typing import Any
 from sqlalchemy import update
 from sqlalchemy.orm import Session
 
-import scoring
+import heldout_scoring
 from app.core.errors import NotFoundError
 from app.jobs import queue, sandbox
 from app.jobs.sandbox import ChildLimits, run_in_subprocess
 from app.models import ClassScore, JobKind
 from app.platform import Platform
 from app.results import scored_runs
-from scoring.results_json import from_plain
+from heldout_scoring.results_json import from_plain
 
 
-def store(session: Session, run_id: int, intervals: scoring.IntervalTable) -> None:
+def store(session: Session, run_id: int, intervals: heldout_scoring.IntervalTable) -> None:
     """Store the bounds of each class and of the headline. Idempotent."""
     for name, bounds in intervals.by_class().items():
         session.execute(
@@ -45,6 +45,6 @@ def compute(platform: Platform, payload: Mapping[str, Any]) -> None:
     ):
         output = run_in_subprocess(limits, sandbox.intervals, statistics, truth, run.report.to_json())
     with platform.transaction() as session:
-        store(session, run_id, from_plain(scoring.IntervalTable, json.loads(output)))
+        store(session, run_id, from_plain(heldout_scoring.IntervalTable, json.loads(output)))
         queue.add(session, JobKind.ANALYSIS, {"run_id": run_id}, owner=queue.owner_of_run(session, run_id))
     platform.notifier.wake_workers()

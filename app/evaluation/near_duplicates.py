@@ -14,8 +14,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring import CompetitionInfo, Description, competition_of
-from scoring.evaluation import read_predictions
+from heldout_scoring import CompetitionInfo, Description, competition_of
+from heldout_scoring.evaluation import read_predictions
 
 SKETCHED: Final = 1024
 """Values in a sketch."""
@@ -79,7 +79,7 @@ def sketch_of(archive: Path, description: Description, competition: int) -> byte
     archive that cannot be read gives the sketch of what could be.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from scoring import Image
+    >>> from heldout_scoring import Image
     >>> phase = Description("VOC2012", "val", ("cat",), (), (Image("2008_000008", 500, 442),))
     >>> with TemporaryDirectory() as folder:
     ...     _ = Path(folder, "comp3_det_val_cat.txt").write_text("2008_000008 0.9 1 1 10 10\n")
@@ -122,7 +122,7 @@ def compare_archives(one: Path, other: Path, description: Description, competiti
     r"""How alike the results of a competition are in two archives, class by class and image by image.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from scoring import Image
+    >>> from heldout_scoring import Image
     >>> phase = Description("VOC2012", "val", ("cat",), (), (Image("2008_000008", 500, 442),))
     >>> with TemporaryDirectory() as folder:
     ...     _ = Path(folder, "comp3_det_val_cat.txt").write_text("2008_000008 0.9 1 1 10 10\n")

@@ -24,7 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, aliased, joinedload
 
-import scoring
+import heldout_scoring
 from app.challenges import challenges, news, versions
 from app.challenges.challenges import organised_by
 from app.core import audit
@@ -461,7 +461,7 @@ def rescore_phase(
                 "this phase is already being scored again; wait until it is done, or abandon the re-scoring"
             )
         versions = {(board.ground_truth_id, board.scorer) for board in boards}
-        if result_id is not None and versions != {(truth.id, scoring.SCORER)}:
+        if result_id is not None and versions != {(truth.id, heldout_scoring.SCORER)}:
             raise ConflictError(
                 "there is a newer ground truth or scorer; score the whole phase again instead"
             )
@@ -469,7 +469,7 @@ def rescore_phase(
             phase_id=phase_id,
             result_id=result_id,
             ground_truth_id=truth.id,
-            scorer=scoring.SCORER,
+            scorer=heldout_scoring.SCORER,
             requested_by=actor.user_id if actor else None,
         )
         session.add(rescore)

@@ -11,7 +11,7 @@ import structlog
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session, joinedload
 
-import scoring
+import heldout_scoring
 from app.challenges import challenges
 from app.challenges.disclosure import held_out_mean, held_out_value
 from app.core.settings import Settings
@@ -34,7 +34,7 @@ from app.results import ladder, receipts, recording
 from app.results.ladder import LadderStep
 from app.results.scored_runs import WITH_SOURCES
 from app.storage import DIGEST, content_key
-from scoring.results_json import to_plain
+from heldout_scoring.results_json import to_plain
 
 log = structlog.get_logger()
 
@@ -55,7 +55,7 @@ class Assignment:
     replaced: str = ""
 
 
-def score_rows(run_id: int, report: scoring.Result) -> Iterator[ClassScore]:
+def score_rows(run_id: int, report: heldout_scoring.Result) -> Iterator[ClassScore]:
     """Turn the headline and classes of a report into rows. Their intervals are computed later."""
     yield ClassScore(
         run_id=run_id,
@@ -77,7 +77,7 @@ def score_rows(run_id: int, report: scoring.Result) -> Iterator[ClassScore]:
         )
 
 
-def exhibit_rows(run_id: int, report: scoring.Result) -> Iterator[Exhibit]:
+def exhibit_rows(run_id: int, report: heldout_scoring.Result) -> Iterator[Exhibit]:
     """Turn the exhibits of a report, such as curves, into rows."""
     for position, exhibit in enumerate(report.exhibits):
         yield Exhibit(run_id=run_id, position=position, kind=exhibit.kind, content=to_plain(exhibit))
@@ -130,7 +130,7 @@ def load_assignment(session: Session, run_id: int) -> Assignment:
 class _Scored:
     """A report, and the storage key of its per-image statistics."""
 
-    report: scoring.Result
+    report: heldout_scoring.Result
     statistics_key: str
 
 
@@ -176,7 +176,7 @@ def _score(platform: Platform, claim: Claim) -> _Outcome:
         return _Scored(report, platform.truths.put(statistics, uuid.uuid4()))
 
 
-def _report(platform: Platform, assignment: Assignment, files: _Files) -> scoring.Result | _Refused:
+def _report(platform: Platform, assignment: Assignment, files: _Files) -> heldout_scoring.Result | _Refused:
     archive_limits = challenges.description_of(platform.descriptions, assignment.description).limits
     try:
         output = run_in_subprocess(
@@ -186,8 +186,8 @@ def _report(platform: Platform, assignment: Assignment, files: _Files) -> scorin
     except LimitExceededError as error:
         return _Refused(f"{STOPPED_MESSAGE}{error}")
     if output.startswith(b"!"):
-        return _Refused(f"{assignment.replaced}{scoring.Problem(**json.loads(output[1:]))}")
-    return scoring.Result.from_json(output.decode())
+        return _Refused(f"{assignment.replaced}{heldout_scoring.Problem(**json.loads(output[1:]))}")
+    return heldout_scoring.Result.from_json(output.decode())
 
 
 def _child_limits(settings: Settings) -> ChildLimits:

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Select, delete, func, or_, select, true
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased, contains_eager, joinedload
 
-import scoring
+import heldout_scoring
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, organised_by
 from app.core import audit
@@ -372,7 +372,7 @@ def _find_similar(platform: Platform, subject: Subject) -> None:
             store_sketch(session, subject, sketch)
     with platform.transaction() as session:
         others = other_subjects(session, subject, MAX_SKETCHES)
-        task = scoring.competition_of(subject.dataset, subject.competition).task
+        task = heldout_scoring.competition_of(subject.dataset, subject.competition).task
         values = similarity_of_sketches(sketch, [each for _, each in others], pixels=task == "segmentation")
         team_id = session.scalars(select(Method.team_id).where(Method.id == subject.method_id)).one()
         owner = f"team {team_id}"

@@ -14,7 +14,7 @@ from sqlalchemy import and_, cast, func, or_, select
 from sqlalchemy.orm import Session, contains_eager
 from sqlalchemy.types import Text
 
-import scoring
+import heldout_scoring
 from app.boards import boards
 from app.boards.boards import BoardReaders, is_shown_to
 from app.boards.rows import ranks_of
@@ -42,10 +42,10 @@ from app.results.scores import RunScores, load_headlines, load_scores
 from app.web.charts.curves import Axes, Curve
 from app.web.charts.shapes import Figure
 from app.web.dependencies import render_template
-from scoring.data.matches import RankedPredictions
-from scoring.evaluation import columns_of
-from scoring.metrics.ranking import IGNORED, TRUE_POSITIVE
-from scoring.results_json import from_plain
+from heldout_scoring.data.matches import RankedPredictions
+from heldout_scoring.evaluation import columns_of
+from heldout_scoring.metrics.ranking import IGNORED, TRUE_POSITIVE
+from heldout_scoring.results_json import from_plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +276,7 @@ def refresh(platform: Platform, payload: Mapping[str, Any]) -> None:
     classes = columns_of(
         description_of(platform.descriptions, phase.description_key), competition, board.protocol
     )
-    task = scoring.competition_of(phase.dataset, competition).task
+    task = heldout_scoring.competition_of(phase.dataset, competition).task
     columns = Columns(classes, "part" if task == LAYOUT else "class")
     shown = scores_of(rows, scores, ladder, columns, public_visibility(phase))
     disclosure = disclosed(phase, withdrawals)
@@ -344,9 +344,9 @@ def _figures_of_scores(snapshot: _Snapshot) -> Iterator[Figure]:
     if first is None or not shows_details:
         return
     with snapshot.platform.transaction() as session:
-        stored = exhibits(session, [first.run_id], scoring.ConfusionMatrix.kind)
+        stored = exhibits(session, [first.run_id], heldout_scoring.ConfusionMatrix.kind)
     for content in stored.values():
-        matrix = from_plain(scoring.ConfusionMatrix, content)
+        matrix = from_plain(heldout_scoring.ConfusionMatrix, content)
         yield confusion(first.name, matrix.labels, matrix.counts)
 
 
@@ -367,15 +367,15 @@ def _baseline(snapshot: _Snapshot) -> tuple[float | None, ...]:
 
 def _rules_of_rankings(snapshot: _Snapshot) -> Any | None:
     """Return the rules of a task that ranks every image or person, or None for other tasks."""
-    task = scoring.competition_of(snapshot.phase.dataset, snapshot.competition).task
-    return scoring.protocol_of(snapshot.protocol).rules_of(task) if task in RANKING else None
+    task = heldout_scoring.competition_of(snapshot.phase.dataset, snapshot.competition).task
+    return heldout_scoring.protocol_of(snapshot.protocol).rules_of(task) if task in RANKING else None
 
 
 def _random_score(stored: Mapping[str, Any], rules: Any) -> float | None:
-    if stored["kind"] == scoring.RocCurve.kind:
-        outcomes = np.frombuffer(from_plain(scoring.RocCurve, stored).outcomes, np.int8)
+    if stored["kind"] == heldout_scoring.RocCurve.kind:
+        outcomes = np.frombuffer(from_plain(heldout_scoring.RocCurve, stored).outcomes, np.int8)
     else:
-        outcomes = np.frombuffer(from_plain(scoring.Curve, stored).outcomes, np.int8)
+        outcomes = np.frombuffer(from_plain(heldout_scoring.Curve, stored).outcomes, np.int8)
     return random_baseline(outcomes, rules.measure.of)
 
 
@@ -423,30 +423,34 @@ def _figures_of_curves(snapshot: _Snapshot) -> Iterator[Figure]:
                 if each.run_id in stored
             ]
             if curves:
-                level = _random_precision(stored.values()) if ranks and kind == scoring.Curve.kind else None
+                level = (
+                    _random_precision(stored.values())
+                    if ranks and kind == heldout_scoring.Curve.kind
+                    else None
+                )
                 shown = replace(axes, level=level, level_name="random rankings")
                 yield curves_of_class(place, name, curves, shown, methods=len(entered))
 
 
 def _random_precision(curves: Iterable[Mapping[str, Any]]) -> float | None:
     """Return the fraction of positives in the longest curve: a random ranking's precision at every recall."""
-    outcomes = (np.frombuffer(from_plain(scoring.Curve, each).outcomes, np.int8) for each in curves)
+    outcomes = (np.frombuffer(from_plain(heldout_scoring.Curve, each).outcomes, np.int8) for each in curves)
     counted = max((each[each != IGNORED] for each in outcomes), key=len, default=np.zeros(0, np.int8))
     return float(np.mean(counted == TRUE_POSITIVE)) if len(counted) else None
 
 
 def _curve_of(name: str, value: float | None, stored: Mapping[str, Any]) -> Curve:
     """Turn a stored curve into points."""
-    if stored["kind"] == scoring.RocCurve.kind:
-        rates = from_plain(scoring.RocCurve, stored).points()
+    if stored["kind"] == heldout_scoring.RocCurve.kind:
+        rates = from_plain(heldout_scoring.RocCurve, stored).points()
         return Curve(name, value, rates.fpr, rates.tpr)
-    points = from_plain(scoring.Curve, stored).points()
+    points = from_plain(heldout_scoring.Curve, stored).points()
     return Curve(name, value, points.recall, points.precision)
 
 
 CURVES: Mapping[str, Axes] = {
-    scoring.Curve.kind: Axes("Recall", "Precision"),
-    scoring.RocCurve.kind: Axes("False positive rate", "True positive rate"),
+    heldout_scoring.Curve.kind: Axes("Recall", "Precision"),
+    heldout_scoring.RocCurve.kind: Axes("False positive rate", "True positive rate"),
 }
 
 

@@ -32,7 +32,7 @@ from app.web.charts.shapes import (
 )
 from app.web.formats import columns as narrow_columns
 from app.web.formats import plural, score
-from scoring import Scoreboard, rank_methods
+from heldout_scoring import Scoreboard, rank_methods
 
 
 def embed_styles(svg: str, styles: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 
-import scoring
+import heldout_scoring
 from app.boards import boards
 from app.boards.rows import BoardKey
 from app.boards.selections import CLASSES_TOGETHER, ColumnGroup, column_groups
@@ -244,7 +244,7 @@ def badge(platform: Platform, address: BoardKey, method_id: int) -> bytes:
     place = summary.places.get(str(method_id)) if summary else None
     if place is None:
         raise NotFoundError(f"this board has no public result of method {method_id}")
-    title = scoring.competition_of(phase.dataset, address.competition).title
+    title = heldout_scoring.competition_of(phase.dataset, address.competition).title
     drawing = draw_badge(f"{phase.challenge_title} {title}", place)
     return standalone_svg(render_template("figures/drawing.svg", drawing=drawing).strip())
 
@@ -321,7 +321,7 @@ def _view(address: BoardKey, head: FigureHead, content: Mapping[str, Any]) -> Fi
 def _figures_view(
     phase: PhaseView, address: BoardKey, summary: Summary | None, views: tuple[FigureView, ...]
 ) -> FiguresView:
-    info = scoring.competition_of(phase.dataset, address.competition)
+    info = heldout_scoring.competition_of(phase.dataset, address.competition)
     return FiguresView(
         challenge=phase.challenge,
         challenge_title=phase.challenge_title,

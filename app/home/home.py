@@ -35,8 +35,8 @@ from app.platform import Platform
 from app.results import exposure, leaders, standings
 from app.results.standings import Matrix
 from app.submissions.methods import name_key
-from scoring import CompetitionInfo, Description, Limits
-from scoring.evaluation import columns_of
+from heldout_scoring import CompetitionInfo, Description, Limits
+from heldout_scoring.evaluation import columns_of
 
 
 @dataclass(frozen=True, slots=True)

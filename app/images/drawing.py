@@ -23,20 +23,20 @@ from app.images.hard_images import (
     labels_of_persons,
 )
 from app.images.packs import pack
-from scoring import BoxConvention, GroundTruth, competition_of, protocol_of
-from scoring.analysis.errors import RankedDetections, read_ranked_detections
-from scoring.analysis.images import (
+from heldout_scoring import BoxConvention, GroundTruth, competition_of, protocol_of
+from heldout_scoring.analysis.errors import RankedDetections, read_ranked_detections
+from heldout_scoring.analysis.images import (
     Examples,
     examples_of_detections,
     examples_of_ranking,
     examples_of_segmentation,
 )
-from scoring.data.annotations import convert_boxes
-from scoring.data.arrays import Bytes, Floats, Labels
-from scoring.data.matches import ImageCounts, RankedPredictions, open_matches
-from scoring.data.tables import PARTS
-from scoring.evaluation import read_predictions
-from scoring.readers.voc_annotations import LABEL_COLOURS
+from heldout_scoring.data.annotations import convert_boxes
+from heldout_scoring.data.arrays import Bytes, Floats, Labels
+from heldout_scoring.data.matches import ImageCounts, RankedPredictions, open_matches
+from heldout_scoring.data.tables import PARTS
+from heldout_scoring.evaluation import read_predictions
+from heldout_scoring.readers.voc_annotations import LABEL_COLOURS
 
 MAX_PREDICTIONS: Final = 100  # per image
 EXAMPLES: Final = 12  # images per list
@@ -95,7 +95,7 @@ class Overlay:
 
 @dataclass(frozen=True, slots=True)
 class ExampleView:
-    """A notable prediction or missed object, see `scoring.analysis.images.Example`; or an easy or hard image.
+    """A notable prediction or missed object, see `heldout_scoring.analysis.images.Example`; or an easy or hard image.
 
     kind: the kind of error, or the meaning of the value if it is not a confidence.
     """

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scoring.analysis.images import image_shares
-from scoring.data.arrays import Flags, Floats, Labels
-from scoring.data.matches import ImageCounts, RankedPredictions
-from scoring.metrics.ranking import FALSE_POSITIVE, TRUE_POSITIVE
+from heldout_scoring.analysis.images import image_shares
+from heldout_scoring.data.arrays import Flags, Floats, Labels
+from heldout_scoring.data.matches import ImageCounts, RankedPredictions
+from heldout_scoring.metrics.ranking import FALSE_POSITIVE, TRUE_POSITIVE
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlalchemy.orm import Session
 
-import scoring
+import heldout_scoring
 from app.boards.boards import BoardReaders
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, find_phase
@@ -119,7 +119,7 @@ def examples_of_run(platform: Platform, actor: Actor, run_id: int, class_name: s
         missing = AWAITED if overlays.is_awaited(session, phase.id, run.competition) else NOT_COMPUTED
         if not overlays.can_be_drawn(session, run_id):
             missing = NOT_ON_BOARD
-    info = scoring.competition_of(phase.dataset, run.competition)
+    info = heldout_scoring.competition_of(phase.dataset, run.competition)
     found = overlays.examples(platform, run_id)
     chosen = _chosen(found or (), class_name)
     return ExamplesPage(
@@ -149,7 +149,7 @@ def hard_images(
         _require_truth(session, actor, phase)
         if challenges.board_of(session, phase.id, competition) is None:
             raise NotFoundError(f"there is no competition {competition} in {challenge} {image_set}")
-        info = scoring.competition_of(phase.dataset, competition)
+        info = heldout_scoring.competition_of(phase.dataset, competition)
         missing = AWAITED if overlays.is_awaited(session, phase.id, competition) else NOT_COMPUTED
         if info.task in NOT_COMPARED:
             missing = NOT_HARD

@@ -14,7 +14,7 @@ from sqlalchemy import BigInteger, column, delete, func, insert, literal, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session
 
-import scoring
+import heldout_scoring
 from app.challenges import challenges, versions
 from app.challenges.challenges import description_of
 from app.images import archives
@@ -36,7 +36,7 @@ from app.models import (
 from app.platform import Platform
 from app.results import artefacts
 from app.submissions.retention import removable
-from scoring.data.description import UNKNOWN_SIDE
+from heldout_scoring.data.description import UNKNOWN_SIDE
 
 log = structlog.get_logger()
 
@@ -117,7 +117,7 @@ def known_batches(session: Session, phase_id: int) -> dict[int, str]:
 
 def prepare(
     platform: Platform,
-    description: scoring.Description,
+    description: heldout_scoring.Description,
     known: Mapping[int, str],
     root: Path,
     mode: ImageMode,
@@ -348,7 +348,7 @@ def _drop_next(session: Session, truth_ids: Collection[int]) -> list[str]:
     return [key for key in keys if key]
 
 
-def _files(root: Path, description: scoring.Description) -> list[PictureFile]:
+def _files(root: Path, description: heldout_scoring.Description) -> list[PictureFile]:
     listings = [(name, _listing(root / name)) for name in FOLDERS]
     found = files_by_image(listings, numbered=bool(description.class_numbers))
     images = (*description.images, *description.further)
@@ -362,7 +362,7 @@ def _listing(folder: Path) -> Sequence[str]:
         return ()
 
 
-def _picture_file(root: Path, image: scoring.Image, file: str | None) -> PictureFile:
+def _picture_file(root: Path, image: heldout_scoring.Image, file: str | None) -> PictureFile:
     known = image.width != UNKNOWN_SIDE
     width, height = (image.width, image.height) if known else (None, None)
     if file is None:

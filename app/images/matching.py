@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
-from scoring import Rule
+from heldout_scoring import Rule
 
 FOLDERS: Final = ("JPEGImages", "PNGImages", "")  # of a tree; VOC2006 has PNG
 SUFFIXES: Final = (".jpg", ".jpeg", ".png")

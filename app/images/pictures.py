@@ -24,7 +24,7 @@ from app.jobs import queue
 from app.models import JobKind, Picture, PictureBatch, PictureSource
 from app.platform import Platform
 from app.results import artefacts
-from scoring import Description
+from heldout_scoring import Description
 
 PICTURES: Final = "pictures"  # artefact kind: the images of a batch
 BATCH: Final = 50  # images that are made together: about a second of work, 5 MB
@@ -297,7 +297,7 @@ def first_pictures(session: Session, phase_id: int, most: int) -> tuple[PictureV
 def candidates(description: Description, tasks: Iterable[str]) -> Mapping[str, list[str]]:
     """Return the images that can illustrate each task. Tasks with the same images start at different ones.
 
-    >>> from scoring import Image
+    >>> from heldout_scoring import Image
     >>> images = tuple(Image(name, 9, 9) for name in "abcd")
     >>> phase = Description("VOC2012", "val", ("cat",), (), images, segmentation=("a", "c"))
     >>> candidates(phase, ["classification", "detection", "segmentation"])

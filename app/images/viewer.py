@@ -8,7 +8,7 @@ from urllib.parse import quote
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-import scoring
+import heldout_scoring
 from app.boards.boards import BoardReaders
 from app.challenges import challenges, versions
 from app.challenges.challenges import PhaseView, description_of, find_phase
@@ -27,7 +27,7 @@ from app.images.pictures import (
 )
 from app.models import Picture, PictureSource
 from app.platform import Platform
-from scoring.readers.voc_annotations import label_colours
+from heldout_scoring.readers.voc_annotations import label_colours
 
 SHOWN: Final = 10  # predictions of a method that are shown without a threshold
 MOST_METHODS: Final = 5
@@ -157,7 +157,7 @@ def viewer(
     with platform.snapshot() as session:
         scene = _scene(session, actor, challenge, image_set, name)
         phase, picture = scene.phase, scene.picture
-        tasks = {each.number: each.task for each in scoring.competitions(phase.dataset)}
+        tasks = {each.number: each.task for each in heldout_scoring.competitions(phase.dataset)}
         offered = list(dict.fromkeys((run.competition, tasks[run.competition]) for run in scene.runs))
         competition = chosen_competition(choice.competition, offered)
         board = challenges.board_of(session, phase.id, competition) if competition else None
@@ -186,7 +186,7 @@ def viewer(
         withheld=None if is_open else withheld(phase),
         competitions=tuple(
             OfferedCompetition(
-                number, scoring.competition_of(phase.dataset, number).title, number == competition
+                number, heldout_scoring.competition_of(phase.dataset, number).title, number == competition
             )
             for number, _ in offered
         ),

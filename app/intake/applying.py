@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, Field, PlainSerializer, WithJso
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-import scoring
+import heldout_scoring
 from app.challenges import challenges, same_labels, versions
 from app.challenges.challenges import PhaseView
 from app.challenges.label_digests import LabelDigests
@@ -44,8 +44,8 @@ from app.models import (
 from app.platform import Platform
 from app.web.forms import OrBlank
 from app.web.zones import Moment
-from scoring.competitions import CHALLENGES
-from scoring.results_json import from_plain, to_plain
+from heldout_scoring.competitions import CHALLENGES
+from heldout_scoring.results_json import from_plain, to_plain
 
 RULES: Final = {
     "disclosure", "quotas", "opens_at", "closes_at", "embargo", "frozen_days", "details_at_close", "only_complete", "competitions",
@@ -474,8 +474,8 @@ def _ready(
         compared_version=compared.version if compared else None,
         intake=intake_id,
     )
-    truth = scoring.GroundTruth.open(folder / TRUTHS / found.key)
-    truth = scoring.GroundTruth.of(replace(truth.lists, image_set=application.phase), truth.tables)
+    truth = heldout_scoring.GroundTruth.open(folder / TRUTHS / found.key)
+    truth = heldout_scoring.GroundTruth.of(replace(truth.lists, image_set=application.phase), truth.tables)
     importing.check_names(tree)
     key = importing.store_truth(platform, tree, truth)
     digests = from_plain(LabelDigests, json.loads((folder / DIGESTS / found.key).read_text()))

@@ -11,14 +11,14 @@ from typing import Final
 
 import numpy as np
 
-import scoring
+import heldout_scoring
 from app.intake.findings import labelled
 from app.intake.layouts import CLASS_FOLDERS, COCO, AnnotatedSet, is_name
 from app.intake.reports import ClassChoice, ClassCount, Report
-from scoring import GroundTruth, Problem, Problems
-from scoring.data.layouts import PERSON
-from scoring.data.truth import choose_classes
-from scoring.evaluation import missing_truth
+from heldout_scoring import GroundTruth, Problem, Problems
+from heldout_scoring.data.layouts import PERSON
+from heldout_scoring.data.truth import choose_classes
+from heldout_scoring.evaluation import missing_truth
 
 LONGEST: Final = 100  # characters of a new name
 MOST_CHOSEN: Final = 2000  # classes
@@ -68,7 +68,7 @@ def _misfit(reason: str) -> Problem:
 def has_truth(truth: GroundTruth) -> bool:
     """Whether annotation can score any competition."""
     missing = missing_truth(truth)
-    return any(each.number not in missing for each in scoring.competitions(truth.lists.dataset))
+    return any(each.number not in missing for each in heldout_scoring.competitions(truth.lists.dataset))
 
 
 def unchanged_classes(names: Collection[str]) -> tuple[ClassChoice, ...]:
@@ -109,7 +109,7 @@ def _without_unlabelled_images(truth: GroundTruth) -> GroundTruth:
 def counts_of(truth: GroundTruth) -> tuple[ClassCount, ...]:
     """The images and objects of each class; without objects, the images whose labels or pixels show it."""
     if len(truth.tables.objects.image):
-        rows = scoring.count_objects(truth).rows
+        rows = heldout_scoring.count_objects(truth).rows
         return tuple(ClassCount(row.name, row.images, row.objects, row.difficult) for row in rows)
     images = np.bincount(labelled(truth).label, minlength=len(truth.lists.classes)).tolist()
     return tuple(

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from app.intake.findings import labelled, row_hashes
 from app.intake.reports import Renamed, VersionComparison
-from scoring import BoxConvention, GroundTruth
-from scoring.data.annotations import convert_boxes
-from scoring.metrics.matching import iou_half_open
+from heldout_scoring import BoxConvention, GroundTruth
+from heldout_scoring.data.annotations import convert_boxes
+from heldout_scoring.metrics.matching import iou_half_open
 
 SAME: Final = (
     0.5  # IoU from which two boxes are of one object, and share from which two names are of one class

@@ -13,10 +13,10 @@ from app.images.packs import pack
 from app.intake.findings import labelled
 from app.intake.layouts import AnnotatedSet, pictures_of
 from app.intake.unpacking import SentPicture, Unpacked
-from scoring import BoxConvention, GroundTruth
-from scoring.data.annotations import convert_boxes
-from scoring.readers.voc_annotations import label_colours
-from scoring.results_json import to_plain
+from heldout_scoring import BoxConvention, GroundTruth
+from heldout_scoring.data.annotations import convert_boxes
+from heldout_scoring.readers.voc_annotations import label_colours
+from heldout_scoring.results_json import to_plain
 
 if TYPE_CHECKING:
     from PIL import Image

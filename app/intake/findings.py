@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from app.intake.layouts import CLASS_FOLDERS, AnnotatedSet, pictures_of
 from app.intake.reports import HIDDEN, IMAGES
 from app.intake.unpacking import SentPicture, Unpacked
-from scoring import BoxConvention, GroundTruth, Problem, Problems, Rule
-from scoring.data.annotations import convert_boxes
+from heldout_scoring import BoxConvention, GroundTruth, Problem, Problems, Rule
+from heldout_scoring.data.annotations import convert_boxes
 
 MOST_NAMED: Final = 5  # pictures or classes in a sentence
 WIDE: Final = 0.2  # half an interval that is worth a warning

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from sqlalchemy.orm import Session
 
-import scoring
+import heldout_scoring
 from app.challenges import challenges, news, same_labels, versions
 from app.challenges.challenges import description_of
 from app.challenges.label_digests import LabelDigests, label_digests
@@ -42,8 +42,8 @@ from app.models import (
 from app.platform import Platform
 from app.results import ladder
 from app.storage import digest_of, owner_of
-from scoring import Problems
-from scoring.evaluation import columns_of, missing_truth
+from heldout_scoring import Problems
+from heldout_scoring.evaluation import columns_of, missing_truth
 
 
 class PublicCopyError(ValueError):
@@ -114,7 +114,7 @@ class Imported:
     version: int
     is_new: bool
     shown: int
-    statistics: scoring.Statistics
+    statistics: heldout_scoring.Statistics
     changes: tuple[RuleChange, ...]
     warnings: tuple[str, ...]
     new_boards: tuple[int, ...]
@@ -200,7 +200,7 @@ def import_tree(platform: Platform, request: TreeImport) -> Imported:
 
     If the phase exists, the given options are applied to it. Files are stored first and rows written in one transaction, so
     a failure leaves nothing visible. Images come last, and problems with them do not stop the import.
-    Raises scoring.TreeError with every file that is wrong, ValueError for options that are not possible.
+    Raises heldout_scoring.TreeError with every file that is wrong, ValueError for options that are not possible.
     """
     check_names(request)
     problems = Problems()
@@ -217,7 +217,7 @@ def check_names(request: TreeImport) -> None:
     check_name(request.image_set, "image set")
 
 
-def import_truth(platform: Platform, request: TreeImport, truth: scoring.GroundTruth) -> Imported:
+def import_truth(platform: Platform, request: TreeImport, truth: heldout_scoring.GroundTruth) -> Imported:
     """Load annotation into a phase as `import_tree` does, but no images.
 
     Raises ValueError for options that are not possible.
@@ -233,7 +233,7 @@ def import_truth(platform: Platform, request: TreeImport, truth: scoring.GroundT
     return imported
 
 
-def store_truth(platform: Platform, request: TreeImport, truth: scoring.GroundTruth) -> str:
+def store_truth(platform: Platform, request: TreeImport, truth: heldout_scoring.GroundTruth) -> str:
     """Store annotation for `prepare` and return its key. Raises ValueError for options that are not possible."""
     _protocol(request, truth.description)
     _require_any_competition(truth, _missing(request, truth, None))
@@ -260,14 +260,14 @@ class ReadyImport:
     options that are not possible.
     """
 
-    description: scoring.Description
+    description: heldout_scoring.Description
     write: Callable[[Session], Imported | None]
 
 
 def prepare(
     platform: Platform,
     request: TreeImport,
-    truth: scoring.GroundTruth,
+    truth: heldout_scoring.GroundTruth,
     truth_key: str,
     *,
     digests: LabelDigests | None = None,
@@ -285,7 +285,7 @@ def prepare(
         found = challenges.phase_of(session, request.challenge, request.image_set)
         known = None if is_replaced else found
         keys = versions.keys_in_use(session, known.id) if known else frozenset()
-    statistics = scoring.count_objects(truth)
+    statistics = heldout_scoring.count_objects(truth)
     limits, limit_changes = _limits(platform, request, known.description_key if known else None)
     limited = versions.store_limits(platform, keys, limits)
     missing = _missing(request, truth, known)
@@ -359,7 +359,9 @@ class _StoredPhase:
     warnings: tuple[str, ...] = ()
 
 
-def _consequences(platform: Platform, request: TreeImport, truth: scoring.GroundTruth) -> tuple[str, ...]:
+def _consequences(
+    platform: Platform, request: TreeImport, truth: heldout_scoring.GroundTruth
+) -> tuple[str, ...]:
     """What published results suffer from once the boards show this annotation in place of what they show now."""
     with platform.transaction() as session:
         phase = challenges.phase_of(session, request.challenge, request.image_set)
@@ -367,27 +369,29 @@ def _consequences(platform: Platform, request: TreeImport, truth: scoring.Ground
     if shown is None:
         return ()
     with platform.truths.materialise(shown.key) as path:
-        before = scoring.GroundTruth.open(path)
+        before = heldout_scoring.GroundTruth.open(path)
         compared = compare(before, truth, "", request.image_set, shown.version)
     return compared.consequences
 
 
-def _read(request: TreeImport, problems: Problems) -> scoring.GroundTruth:
-    """Read the annotation. problems: where its warnings are collected. Raises scoring.TreeError."""
+def _read(request: TreeImport, problems: Problems) -> heldout_scoring.GroundTruth:
+    """Read the annotation. problems: where its warnings are collected. Raises heldout_scoring.TreeError."""
     if request.tree.is_dir():
-        return scoring.read_tree(request.tree, request.image_set, problems=problems)
+        return heldout_scoring.read_tree(request.tree, request.image_set, problems=problems)
     try:
-        return scoring.GroundTruth.from_coco(request.tree, image_set=request.image_set)
-    except scoring.SubmissionError as error:
-        raise scoring.TreeError(error.problems) from None
+        return heldout_scoring.GroundTruth.from_coco(request.tree, image_set=request.image_set)
+    except heldout_scoring.SubmissionError as error:
+        raise heldout_scoring.TreeError(error.problems) from None
 
 
-def _protocol(request: TreeImport, description: scoring.Description) -> str:
+def _protocol(request: TreeImport, description: heldout_scoring.Description) -> str:
     """Return the protocol of the phase. Raises ValueError unless it has rules for every competition of the dataset."""
     dataset = description.dataset
     try:
-        protocol = scoring.protocol_of(request.protocol or scoring.default_protocol(dataset)).name
-        for competition in scoring.competitions(dataset):
+        protocol = heldout_scoring.protocol_of(
+            request.protocol or heldout_scoring.default_protocol(dataset)
+        ).name
+        for competition in heldout_scoring.competitions(dataset):
             columns_of(description, competition.number, protocol)
     except LookupError as error:
         raise ValueError(str(error)) from None
@@ -395,11 +399,11 @@ def _protocol(request: TreeImport, description: scoring.Description) -> str:
 
 
 def _missing(
-    request: TreeImport, truth: scoring.GroundTruth, phase: challenges.PhaseView | None
+    request: TreeImport, truth: heldout_scoring.GroundTruth, phase: challenges.PhaseView | None
 ) -> Mapping[int, str]:
     """Return the competitions that are not offered, and why: without ground truth, or left out by the organisers."""
     missing = dict(missing_truth(truth))
-    numbers = [info.number for info in scoring.competitions(truth.description.dataset)]
+    numbers = [info.number for info in heldout_scoring.competitions(truth.description.dataset)]
     if phase is not None:
         left_out = phase.left_out
     else:
@@ -409,8 +413,8 @@ def _missing(
     return versions.reasons_not_offered(truth.description.dataset, missing, left_out)
 
 
-def _require_any_competition(truth: scoring.GroundTruth, reasons: Mapping[int, str]) -> None:
-    if len(reasons) == len(scoring.competitions(truth.description.dataset)):
+def _require_any_competition(truth: heldout_scoring.GroundTruth, reasons: Mapping[int, str]) -> None:
+    if len(reasons) == len(heldout_scoring.competitions(truth.description.dataset)):
         listed = "; ".join(f"comp{number}: {reason}" for number, reason in reasons.items())
         raise ValueError(f"the tree holds no ground truth for any competition ({listed}); nothing was loaded")
 
@@ -439,10 +443,10 @@ def _challenge(
 
 def _limits(
     platform: Platform, request: TreeImport, description_key: str | None
-) -> tuple[scoring.Limits, tuple[RuleChange, ...]]:
+) -> tuple[heldout_scoring.Limits, tuple[RuleChange, ...]]:
     """Return the new limits and what changed; limits never shrink, so that accepted archives can be scored again."""
     if description_key is None:
-        return scoring.Limits().changed(request.limits), ()
+        return heldout_scoring.Limits().changed(request.limits), ()
     old = description_of(platform.descriptions, description_key).limits
     new = old.changed(request.limits)
     pairs = [(each.name, getattr(old, each.name), getattr(new, each.name)) for each in fields(old)]
@@ -514,7 +518,7 @@ class _Stored:
 def _store_truth(
     session: Session,
     phase: Phase,
-    truth: scoring.GroundTruth,
+    truth: heldout_scoring.GroundTruth,
     stored: _Stored,
     missing: Mapping[int, str],
 ) -> tuple[int, bool, tuple[int, ...]]:
@@ -532,7 +536,7 @@ def _store_truth(
         version=newest.version + 1 if newest else 1,
         public_id=owner_of(stored.key),
         fingerprint=stored.fingerprint,
-        statistics=asdict(scoring.count_objects(truth)),
+        statistics=asdict(heldout_scoring.count_objects(truth)),
         description_key=stored.description_key,
         labels=stored.labels,
         image_labels_key=stored.images_key,
@@ -543,7 +547,7 @@ def _store_truth(
     existing = {board.competition for board in challenges.boards_of(session, [phase.id])}
     _require_truth_of_boards(existing, missing)
     if not existing:
-        versions.show(session, phase, row, scoring.SCORER)
+        versions.show(session, phase, row, heldout_scoring.SCORER)
     offered = versions.competitions_of(truth.description.dataset, missing)
     return row.version, True, tuple(number for number in offered if number not in existing)
 

@@ -12,7 +12,7 @@ from operator import methodcaller
 from pathlib import Path
 from typing import Final
 
-import scoring
+import heldout_scoring
 from app.challenges.label_digests import label_digests
 from app.images.decoding import PictureError
 from app.intake.class_choices import choose, counts_of
@@ -48,9 +48,9 @@ from app.intake.reports import (
     without_words,
 )
 from app.intake.unpacking import ProgressNotes, ReadingLimits, SentFile, SentPicture, Unpacked, unpack
-from scoring import GroundTruth, Problem, Problems, Rule, SubmissionError
-from scoring.evaluation import missing_truth
-from scoring.results_json import to_plain
+from heldout_scoring import GroundTruth, Problem, Problems, Rule, SubmissionError
+from heldout_scoring.evaluation import missing_truth
+from heldout_scoring.results_json import to_plain
 
 TRUTHS: Final = "truths"  # folder of the ground truth of each set
 DIGESTS: Final = "digests"  # folder of what each set says of each image, by the names that it was sent with
@@ -202,7 +202,9 @@ def _view(key: str, role: str, found: AnnotatedSet, pictures: Mapping[str, SentP
         objects=len(truth.tables.objects.image),
         classes=counts_of(truth),
         competitions=tuple(
-            info.number for info in scoring.competitions(truth.lists.dataset) if info.number not in missing
+            info.number
+            for info in heldout_scoring.competitions(truth.lists.dataset)
+            if info.number not in missing
         ),
         missing=tuple(missing.items()),
         convention=convention_of(truth),
@@ -284,7 +286,7 @@ def _area(size: tuple[int, int]) -> int:
 def finding(problem: Problem) -> Finding:
     """A problem as it is told.
 
-    >>> from scoring import Entry
+    >>> from heldout_scoring import Entry
     >>> rule = Rule("found {}", "x", place=Entry("annotations[3]", 887, "a/b.jpg"))
     >>> print(finding(Problem("bad-bbox", rule, "val.json")))
     val.json: annotations[3], id 887: found x
@@ -304,7 +306,7 @@ def hidden_finding(problem: Problem, *, is_by_folder: bool = False) -> Finding:
 
     is_by_folder: the folder of a file may be the class of its picture, so that it is a quote.
 
-    >>> from scoring import Entry
+    >>> from heldout_scoring import Entry
     >>> rule = Rule("expected a number, found {}", "x", place=Entry("annotations[3]", "cat-1", "a/b.jpg"))
     >>> print(hidden_finding(Problem("bad-area", rule, "test.json")))
     test.json: annotations[3]: expected a number, found …

@@ -13,19 +13,19 @@ from typing import Any, Final
 
 import numpy as np
 
-import scoring
+import heldout_scoring
 from app.images.matching import SUFFIXES, image_of, size_problem
 from app.intake.reports import HIDDEN, IMAGES, PUBLIC, ClassCount
 from app.intake.unpacking import ReadingLimits, SentContent, SentPicture, Unpacked, keep_picture
-from scoring import Entry, GroundTruth, Problem, Problems, Rule, SubmissionError, TreeError
-from scoring.competitions import CHALLENGES
-from scoring.data.description import UNKNOWN_SIDE
-from scoring.data.label_maps import beyond_classes, misnamed
-from scoring.readers.coco_json.instances import read_instances
-from scoring.readers.voc_annotations import READERS as ANNOTATION_READERS
-from scoring.readers.voc_annotations import AnnotationError, MaskError, read_label_image, read_size
-from scoring.readers.voc_tree import KitFiles
-from scoring.tasks.task import NO_NUMBER
+from heldout_scoring import Entry, GroundTruth, Problem, Problems, Rule, SubmissionError, TreeError
+from heldout_scoring.competitions import CHALLENGES
+from heldout_scoring.data.description import UNKNOWN_SIDE
+from heldout_scoring.data.label_maps import beyond_classes, misnamed
+from heldout_scoring.readers.coco_json.instances import read_instances
+from heldout_scoring.readers.voc_annotations import READERS as ANNOTATION_READERS
+from heldout_scoring.readers.voc_annotations import AnnotationError, MaskError, read_label_image, read_size
+from heldout_scoring.readers.voc_tree import KitFiles
+from heldout_scoring.tasks.task import NO_NUMBER
 
 VOC, COCO, TABLE, CLASS_FOLDERS, LABEL_IMAGES = (
     "development kit (VOC)", "COCO JSON", "table (CSV)", "a folder for each class", "label images"
@@ -172,7 +172,7 @@ def _read_kit(reading: Reading, kit: Path) -> Iterator[AnnotatedSet]:
     for image_set in listed:
         try:
             odd = Problems()
-            truth = scoring.read_tree(kit, image_set, problems=odd)
+            truth = heldout_scoring.read_tree(kit, image_set, problems=odd)
         except TreeError as error:
             _add_of_kit(reading, kit, error.problems)
             reading.invalid.append(_images_of_kit(reading, kit, image_set))

@@ -15,8 +15,8 @@ from app.images.decoding import PictureError
 from app.images.stripping import stripped
 from app.intake.layouts import AnnotatedSet, pictures_of
 from app.intake.unpacking import ProgressNotes, SentPicture, Unpacked, digest_of
-from scoring import Problem
-from scoring.data.truth import rename_images
+from heldout_scoring import Problem
+from heldout_scoring.data.truth import rename_images
 
 DIGITS: Final = 10
 SECRET: Final = 32  # bytes

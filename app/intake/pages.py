@@ -7,7 +7,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import RedirectResponse, Response
 
-import scoring
+import heldout_scoring
 from app.core.access import Action, Actor
 from app.core.errors import FieldsError
 from app.core.paging import Before
@@ -68,7 +68,7 @@ def _page(request: Request, platform: Platform, actor: Actor, intake_id: uuid.UU
         phases=applying.phases_to_replace(platform, intake.challenge),
         form=form,
         disclosures=tuple(each for each in Disclosure if each is not Disclosure.FULL),
-        protocols={each.name: each.title for each in scoring.PROTOCOLS.values()},
+        protocols={each.name: each.title for each in heldout_scoring.PROTOCOLS.values()},
     )
 
 

@@ -12,14 +12,24 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-import scoring
+import heldout_scoring
 from app.intake.reports import without_words
-from scoring import Box, Confidences, Detections, GroundTruth, InstanceMasks, LabelMaps, Layout, Layouts, Part
-from scoring.data.description import UNKNOWN_SIDE
-from scoring.data.tables import PARTS
-from scoring.evaluation import Predictions, is_scorable, missing_truth
-from scoring.metrics.layouts import persons_of_layout_set
-from scoring.results_json import to_plain
+from heldout_scoring import (
+    Box,
+    Confidences,
+    Detections,
+    GroundTruth,
+    InstanceMasks,
+    LabelMaps,
+    Layout,
+    Layouts,
+    Part,
+)
+from heldout_scoring.data.description import UNKNOWN_SIDE
+from heldout_scoring.data.tables import PARTS
+from heldout_scoring.evaluation import Predictions, is_scorable, missing_truth
+from heldout_scoring.metrics.layouts import persons_of_layout_set
+from heldout_scoring.results_json import to_plain
 
 EMPTY, RANDOM, JITTERED = KINDS = ("empty", "random", "jittered")
 BOXES: Final = 3  # random ones in each image
@@ -77,8 +87,8 @@ def score_trials(truth_file: Path, protocol: str, seed: int) -> bytes:
 def trials_of_truth(truth: GroundTruth, protocol: str, seed: int) -> Iterator[TrialTask]:
     """Make up and score results for every task that the ground truth can score."""
     missing = missing_truth(truth)
-    by_task: dict[str, list[scoring.CompetitionInfo]] = {}
-    for info in scoring.competitions(truth.lists.dataset):
+    by_task: dict[str, list[heldout_scoring.CompetitionInfo]] = {}
+    for info in heldout_scoring.competitions(truth.lists.dataset):
         if info.number not in missing and is_scorable(info):
             by_task.setdefault(info.task, []).append(info)
     for task, infos in by_task.items():
@@ -95,7 +105,9 @@ def _tried(truth: GroundTruth, task: str, protocol: str, seed: int, base: TrialT
         raise UnsupportedTrialError("no result is made up for this task")
     measure, results = "", []
     for kind in KINDS:
-        result = scoring.evaluate(make(truth, kind, np.random.default_rng(seed)), truth, protocol=protocol)
+        result = heldout_scoring.evaluate(
+            make(truth, kind, np.random.default_rng(seed)), truth, protocol=protocol
+        )
         measure = result.measure
         classes = tuple(TrialClass(each.name, each.value, each.reason) for each in result.classes)
         results.append(TrialResult(kind, result.headline, result.headline_reason, classes))

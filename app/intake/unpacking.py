@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from app.images.decoding import MAX_PIXELS, PictureError, check_beginning
 from app.images.matching import SUFFIXES
 from app.intake.reports import IMAGES, ROLES
-from scoring import Limits, Problem, Problems, Rule, SubmissionError
-from scoring.archives.members import Meter
-from scoring.archives.opening import is_archive, type_of, walk
+from heldout_scoring import Limits, Problem, Problems, Rule, SubmissionError
+from heldout_scoring.archives.members import Meter
+from heldout_scoring.archives.opening import is_archive, type_of, walk
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -15,7 +15,7 @@ from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from structlog.contextvars import bound_contextvars
 
-import scoring
+import heldout_scoring
 from app.core.access import Actor
 from app.core.errors import NotFoundError, StorageDamagedError, StorageUnavailableError
 from app.core.settings import Settings
@@ -74,9 +74,9 @@ def do_next(platform: Platform, which: Queue, handlers: Handlers) -> bool:
 
     A job waits out any outage of storage or database; only its own failures count against it.
     """
-    scorer = scoring.SCORER if which is Queue.RUNS else ""
+    scorer = heldout_scoring.SCORER if which is Queue.RUNS else ""
     with platform.transaction() as session:
-        if which is Queue.ORGANISING and not queue.may_organise(session, scoring.SCORER):
+        if which is Queue.ORGANISING and not queue.may_organise(session, heldout_scoring.SCORER):
             return False
         claim = queue.claim_next(session, which, platform.settings.lease, scorer)
         if claim is None:

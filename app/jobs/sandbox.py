@@ -22,9 +22,9 @@ from typing import Any, Final
 import structlog
 from structlog.contextvars import bind_contextvars, get_contextvars
 
-import scoring
+import heldout_scoring
 from app.core import logs
-from scoring import (
+from heldout_scoring import (
     Description,
     GroundTruth,
     Limits,
@@ -37,13 +37,13 @@ from scoring import (
     standings,
     validate,
 )
-from scoring.analysis.errors import Diagnosis, Files, NoDiagnosisError, diagnose
-from scoring.analysis.images import outcomes_by_image, pack_outcomes
-from scoring.data.matches import open_matches
-from scoring.evaluation import missing_truth
-from scoring.results_json import to_plain
-from scoring.statistics.bootstrap import sample_of
-from scoring.statistics.resampling import pack_replicates, read_replicates
+from heldout_scoring.analysis.errors import Diagnosis, Files, NoDiagnosisError, diagnose
+from heldout_scoring.analysis.images import outcomes_by_image, pack_outcomes
+from heldout_scoring.data.matches import open_matches
+from heldout_scoring.evaluation import missing_truth
+from heldout_scoring.results_json import to_plain
+from heldout_scoring.statistics.bootstrap import sample_of
+from heldout_scoring.statistics.resampling import pack_replicates, read_replicates
 
 log = structlog.get_logger()
 
@@ -100,10 +100,10 @@ def intervals(statistics: Path, truth: Path, report: str) -> bytes:
     return json.dumps(to_plain(table)).encode()
 
 
-def _result(report: str, statistics: Path) -> scoring.Result:
+def _result(report: str, statistics: Path) -> heldout_scoring.Result:
     """A report from the database, completed with the identity of the ground truth from its statistics."""
     origin, _ = open_matches(statistics)
-    return replace(scoring.Result.from_json(report), truth=origin.truth, receipt=origin.receipt)
+    return replace(heldout_scoring.Result.from_json(report), truth=origin.truth, receipt=origin.receipt)
 
 
 def analyse(

@@ -184,7 +184,7 @@ class BoardGroups(Base):
     version: Mapped[str]  # of the runs that were compared
     # the compact letter display by run id, empty where there are many; only for people who see details
     letters: Mapped[dict[str, Any]]
-    # the tests of all pairs, as `scoring.statistics.comparison.HolmFamily`; only for people who see details
+    # the tests of all pairs, as `heldout_scoring.statistics.comparison.HolmFamily`; only for people who see details
     family: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'::jsonb"))
     as_of: Mapped[datetime]  # when the runs were read
 

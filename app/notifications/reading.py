@@ -66,7 +66,7 @@ from app.notifications.kinds import (
 from app.people import sessions
 from app.platform import Platform
 from app.results.scores import load_headlines
-from scoring.competitions import name_of
+from heldout_scoring.competitions import name_of
 
 log = structlog.get_logger()
 

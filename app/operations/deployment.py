@@ -23,7 +23,7 @@ from sqlalchemy import func, select, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-import scoring
+import heldout_scoring
 from app.core import logs
 from app.core.errors import StorageUnavailableError
 from app.core.settings import SECRETS, Settings, SettingsError, named_files, variable
@@ -250,11 +250,11 @@ def _database_disk(session: Session) -> CheckRow:
 def _workers_and_jobs(session: Session, settings: Settings) -> Iterator[CheckRow]:
     """Check that a worker of this version is alive, that lost runs are found, and that jobs get done."""
     slots = heartbeats.slots_by_scorer(session)
-    if scoring.SCORER in slots:
-        yield CheckRow("workers", f"alive, {slots[scoring.SCORER]} runs at the same time")
+    if heldout_scoring.SCORER in slots:
+        yield CheckRow("workers", f"alive, {slots[heldout_scoring.SCORER]} runs at the same time")
     else:
         others = f", only of {', '.join(sorted(slots))}" if slots else ""
-        finding = f"no worker of scorer version {scoring.SCORER} is alive{others}"
+        finding = f"no worker of scorer version {heldout_scoring.SCORER} is alive{others}"
         yield CheckRow("workers", finding, "start one with `heldout-server worker`, or read its log")
     if heartbeats.alive_senders(session):
         yield CheckRow("senders", "alive")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-import scoring
+import heldout_scoring
 from app.boards.rows import BoardKey
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView
@@ -17,7 +17,7 @@ from app.challenges.protocols import ProtocolDescription, protocol_named
 from app.core.access import Actor
 from app.core.errors import NotFoundError
 from app.platform import Platform
-from scoring import CompetitionInfo, Description, Image
+from heldout_scoring import CompetitionInfo, Description, Image
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ def first_to_try(phases: Sequence[PhaseView]) -> BoardKey | None:
     phases: in any order. None if none of them has a suitable board.
     """
     for phase in sorted(phases, key=lambda one: (one.state is not PhaseState.OPEN, one.is_held_out)):
-        for info in scoring.competitions(phase.dataset):
+        for info in heldout_scoring.competitions(phase.dataset):
             if not info.own_data and info.number not in phase.not_offered:
                 return BoardKey(phase.challenge, phase.image_set, info.number)
     return None
@@ -245,7 +245,7 @@ def formats() -> tuple[FormatView, ...]:
     infos = {
         info.task: (dataset, info)
         for dataset in CHALLENGES
-        for info in reversed(scoring.competitions(dataset))
+        for info in reversed(heldout_scoring.competitions(dataset))
     }
     ordered = sorted(infos.values(), key=lambda each: (CHALLENGES.index(each[0]), each[1].number))
     return tuple(_format(dataset, info) for dataset, info in ordered)

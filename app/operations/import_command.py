@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-import scoring
+import heldout_scoring
 from app.challenges.phase_rules import parse_quota
 from app.images.making import ImportedImages
 from app.intake import importing
@@ -50,7 +50,9 @@ def import_tree(
     challenge: Annotated[str, typer.Option(help="code in URLs, e.g. VOC2007", metavar="CODE")],
     phase: Annotated[str, typer.Option(help="the image set, e.g. test")],
     title: Annotated[str | None, typer.Option(help="the challenge's name on pages")] = None,
-    protocol: Annotated[str | None, typer.Option(help=f"one of {', '.join(scoring.PROTOCOLS)}")] = None,
+    protocol: Annotated[
+        str | None, typer.Option(help=f"one of {', '.join(heldout_scoring.PROTOCOLS)}")
+    ] = None,
     disclosure: Annotated[
         Disclosure | None,
         typer.Option(
@@ -150,7 +152,7 @@ def import_tree(
             allow_public_copy=allow_public_copy,
         )
         imported = importing.import_tree(platform_of_installation(), request)
-    except scoring.TreeError as error:
+    except heldout_scoring.TreeError as error:
         for problem in error.problems:
             problems.print(str(problem), markup=False, highlight=False)
         problems.print(f"{len(error.problems)} problems; nothing was loaded")
@@ -175,7 +177,7 @@ def _numbers(words: Iterable[str]) -> dict[str, int]:
                 f"--limit takes NAME=NUMBER, such as max_unpacked_bytes=2147483648, not {option!r}"
             )
         found[name] = int(number)
-    scoring.Limits().changed(found)
+    heldout_scoring.Limits().changed(found)
     return found
 
 
@@ -219,7 +221,7 @@ def _print(line: str) -> None:
     console.print(line, markup=False, highlight=False)
 
 
-def statistics_table(statistics: scoring.Statistics, title: str) -> Table:
+def statistics_table(statistics: heldout_scoring.Statistics, title: str) -> Table:
     """Return a table of the objects per class, as in the development kits' documentation."""
     table = Table("class", title=title)
     for column in ("images", "objects", "difficult"):

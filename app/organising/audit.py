@@ -12,7 +12,7 @@ from pydantic import Field
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-import scoring
+import heldout_scoring
 from app.core import audit as core_audit
 from app.core.access import Action, Actor, require_challenge
 from app.core.audit import AuditSearch, Record
@@ -373,7 +373,7 @@ def _results(session: Session, ids: Collection[int]) -> Mapping[int, str]:
         .where(Result.id.in_(ids))
     )
     return {
-        number: f"the result of {method} in {scoring.competition_of(dataset, competition).title.lower()}"
+        number: f"the result of {method} in {heldout_scoring.competition_of(dataset, competition).title.lower()}"
         for number, method, dataset, competition in session.execute(statement)
     }
 

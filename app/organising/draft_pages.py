@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData
 
-import scoring
+import heldout_scoring
 from app.challenges.disclosure import DISCLOSURE_LEVELS
 from app.challenges.protocols import task_rules
 from app.challenges.texts import NewTexts
@@ -221,10 +221,12 @@ def _context_of_scoring(view: DraftView) -> dict[str, Any]:
     what, dataset = view.answers.what, _dataset(view)
     chosen = view.answers.scoring.protocol if view.answers.scoring else draft_rules.usual_protocol(dataset)
     numbers = draft_rules.competitions_of(dataset, what) if what else ()
-    tasks = dict.fromkeys(scoring.competition_of(dataset, number).task for number in numbers)
+    tasks = dict.fromkeys(heldout_scoring.competition_of(dataset, number).task for number in numbers)
     found = [task_rules(chosen, task) for task in tasks]
     return {
-        "protocols": {name: scoring.PROTOCOLS[name].title for name in draft_rules.protocols_of(dataset)},
+        "protocols": {
+            name: heldout_scoring.PROTOCOLS[name].title for name in draft_rules.protocols_of(dataset)
+        },
         "explained": [each for each in found if each is not None],
         "protocol": chosen,
         "levels": DISCLOSURE_LEVELS,

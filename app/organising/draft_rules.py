@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, field_validator
 
-import scoring
+import heldout_scoring
 from app.challenges.phase_rules import DAY, PhaseRules, quotas_in_words
 from app.challenges.terms import SHORTEST
 from app.core.names import Visible, folded, problem_of_name
@@ -21,7 +21,7 @@ from app.models import ChallengeVisibility, Disclosure, Quota, in_order
 from app.web.formats import plural
 from app.web.forms import OrBlank
 from app.web.zones import Moment, date_in_words
-from scoring.competitions import CHALLENGES, classes_of
+from heldout_scoring.competitions import CHALLENGES, classes_of
 
 LONGEST_TERMS: Final = 20_000
 
@@ -262,7 +262,7 @@ def competitions_of(dataset: str, what: What) -> tuple[int, ...]:
     >>> competitions_of("birds", birds), competitions_of("COCO", birds)
     ((4,), (1,))
     """
-    found = [each for each in scoring.competitions(dataset) if kind_of(each.task) in what.tasks]
+    found = [each for each in heldout_scoring.competitions(dataset) if kind_of(each.task) in what.tasks]
     shared = {each.title for each in found if not each.own_data}
     both = what.tracks is Tracks.TWO
     return tuple(each.number for each in found if both or each.own_data or each.title not in shared)
@@ -280,8 +280,10 @@ def is_numbered(what: What, sets: Sequence[FoundSet]) -> bool:
 
 def protocols_of(dataset: str) -> tuple[str, ...]:
     """Return the names of the protocols that have rules for every task of a data set, its own first."""
-    tasks = {each.task for each in scoring.competitions(dataset)}
-    current = [each for name, each in scoring.PROTOCOLS.items() if name == each.name]  # without former names
+    tasks = {each.task for each in heldout_scoring.competitions(dataset)}
+    current = [
+        each for name, each in heldout_scoring.PROTOCOLS.items() if name == each.name
+    ]  # without former names
     found = [each.name for each in current if tasks <= {rules.task.name for rules in each.tasks}]
     usual = usual_protocol(dataset)
     return tuple(sorted(found, key=lambda name: name != usual))
@@ -293,7 +295,7 @@ def usual_protocol(dataset: str) -> str:
     >>> usual_protocol("VOC2007"), usual_protocol("birds")
     ('voc2007', 'voc2012')
     """
-    return scoring.default_protocol(dataset) if dataset in CHALLENGES else OTHER_PROTOCOL
+    return heldout_scoring.default_protocol(dataset) if dataset in CHALLENGES else OTHER_PROTOCOL
 
 
 def proposed_sets(sets: Sequence[FoundSet]) -> tuple[str, ...]:
@@ -587,7 +589,7 @@ def page_of(what: What, choice: ScoringChoice, rules: RulesChoice, sets: Sequenc
         for each in sets
     ]
     classes = sets[0].classes if sets else ()
-    protocol = scoring.PROTOCOLS[choice.protocol].title
+    protocol = heldout_scoring.PROTOCOLS[choice.protocol].title
     licences = [
         f"{what_} are under {licence}."
         for what_, licence in (("Images", rules.image_licence), ("Annotations", rules.annotation_licence))

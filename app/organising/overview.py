@@ -8,7 +8,7 @@ from sqlalchemy import distinct, func, literal, select
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.orm import Session
 
-import scoring
+import heldout_scoring
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView
 from app.challenges.phase_rules import PhaseState
@@ -306,13 +306,13 @@ def _needs_of_phase(here: str, row: OrganiserPhase) -> Iterator[Need]:
 def _closed_tasks(row: OrganiserPhase) -> Iterator[tuple[str, str]]:
     """Yield the tasks none of whose competitions is offered, each with the reason."""
     tasks: dict[str, list[int]] = {}
-    for each in scoring.competitions(row.phase.dataset):
+    for each in heldout_scoring.competitions(row.phase.dataset):
         if each.number in row.phase.left_out:
             continue
         tasks.setdefault(each.task, []).append(each.number)
     for numbers in tasks.values():
         if all(number in row.not_offered for number in numbers):
-            title = scoring.competition_of(row.phase.dataset, numbers[0]).title.lower()
+            title = heldout_scoring.competition_of(row.phase.dataset, numbers[0]).title.lower()
             yield title, row.not_offered[numbers[0]]
 
 

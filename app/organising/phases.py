@@ -34,7 +34,7 @@ from app.submissions.quotas import SlotView
 from app.web.formats import size
 from app.web.forms import OrBlank
 from app.web.zones import Moment
-from scoring import Limits
+from heldout_scoring import Limits
 
 
 class NewQuota(BaseModel):

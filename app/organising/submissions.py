@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
-import scoring
+import heldout_scoring
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView
 from app.challenges.disclosure import visibility_for
@@ -405,7 +405,7 @@ def _row(row: Row[*tuple[Any, ...]], phase: PhaseView) -> TableRow:
         submission=row.submission,
         result=row.result,
         competition=row.competition,
-        task=scoring.competition_of(phase.dataset, row.competition).title if row.competition else "",
+        task=heldout_scoring.competition_of(phase.dataset, row.competition).title if row.competition else "",
         method_id=row.method_id,
         method=row.method or "",
         is_public=bool(row.is_public),
@@ -418,7 +418,7 @@ def _row(row: Row[*tuple[Any, ...]], phase: PhaseView) -> TableRow:
 
 def competitions_of_task(dataset: str, task: str) -> tuple[int, ...]:
     """Return the competitions of a task, by its name or title."""
-    return tuple(each.number for each in scoring.competitions(dataset) if each.task == task)
+    return tuple(each.number for each in heldout_scoring.competitions(dataset) if each.task == task)
 
 
 def table(platform: Platform, actor: Actor, code: str, query: TableQuery) -> SubmissionTable:

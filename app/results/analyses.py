@@ -22,10 +22,10 @@ from app.models import Phase, Result, Run, RunAnalysis, Submission, Upload
 from app.platform import Platform
 from app.results import scored_runs
 from app.storage import content_key
-from scoring.analysis.errors import Diagnosis, ErrorBreakdown, ErrorKind, Sweep, Swept
-from scoring.analysis.images import read_outcomes
-from scoring.results_json import from_plain
-from scoring.statistics.resampling import read_replicates
+from heldout_scoring.analysis.errors import Diagnosis, ErrorBreakdown, ErrorKind, Sweep, Swept
+from heldout_scoring.analysis.images import read_outcomes
+from heldout_scoring.results_json import from_plain
+from heldout_scoring.statistics.resampling import read_replicates
 
 EXPLANATIONS: Final = {
     ErrorKind.DUPLICATE: "another detection of an object that has already been detected",

@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session, contains_eager, joinedload
 
-import scoring
+import heldout_scoring
 from app.challenges import challenges
 from app.challenges.challenges import is_open_to_others, is_withheld
 from app.challenges.disclosure import public_visibility, withheld
@@ -24,7 +24,7 @@ from app.results import exhibits
 from app.results.exhibits import ClassValue, ExhibitView, exhibits_of
 from app.results.scores import load_headlines, load_scores
 from app.results.submissions import run_view
-from scoring.competitions import name_of
+from heldout_scoring.competitions import name_of
 
 MOST_LINKS = 10  # of one result, revoked and revealed ones not counted
 
@@ -333,7 +333,7 @@ def anonymous_result(
         queue = places.places_of(platform, session, [run.id])
         shown = run_view(run, version, scores.get(run.id, {}), ladder, queue, visibility)
         further = exhibits.stored_exhibits(session, run.id) if visibility.details and not is_withdrawn else []
-    info = scoring.competition_of(phase.dataset, result.competition)
+    info = heldout_scoring.competition_of(phase.dataset, result.competition)
     shown_result = AnonymousResult(
         challenge=phase.challenge,
         challenge_title=phase.challenge_title,

@@ -14,7 +14,7 @@ from app.results import outcomes
 from app.results.withdrawing import lock_open_runs
 from app.submissions import methods
 from app.submissions.quotas import counts
-from scoring.competitions import name_of
+from heldout_scoring.competitions import name_of
 
 STARTED = "Too late to cancel: scoring has started, or is over. You can withdraw a result that you do not want to keep"
 

@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session, aliased
 
-import scoring
+import heldout_scoring
 from app.challenges.challenges import PhaseView, is_open_to_others
 from app.challenges.disclosure import StoredScore, Visibility
 from app.core.access import Actor
@@ -45,7 +45,7 @@ from app.web.charts.curves import Axes, Curve, curve_chart
 from app.web.charts.dots import Dot, DotRow, Range, dot_chart, series_of
 from app.web.charts.scales import top_of
 from app.web.charts.shapes import Column, Drawing, Figure, Table
-from scoring.results_json import from_plain
+from heldout_scoring.results_json import from_plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +160,9 @@ def changes_of(
 
 def view_of(stored: Mapping[str, Any]) -> CurveView | RocView:
     """Convert a stored PR or ROC curve to its view."""
-    if stored["kind"] == scoring.Curve.kind:
-        return curve_view(from_plain(scoring.Curve, stored))
-    return roc_view(from_plain(scoring.RocCurve, stored))
+    if stored["kind"] == heldout_scoring.Curve.kind:
+        return curve_view(from_plain(heldout_scoring.Curve, stored))
+    return roc_view(from_plain(heldout_scoring.RocCurve, stored))
 
 
 def curves_figure(curves: Sequence[tuple[str, float | None, CurveView | RocView]]) -> Figure | None:

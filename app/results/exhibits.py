@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import Subquery, select
 from sqlalchemy.orm import Session
 
-import scoring
+import heldout_scoring
 from app.challenges import challenges
 from app.challenges.disclosure import visibility_for, withheld
 from app.core.access import Actor
@@ -18,8 +18,8 @@ from app.models import Exhibit
 from app.platform import Platform
 from app.results.scored_runs import visible_run
 from app.web import tables as exports
-from scoring.results_json import from_plain
-from scoring.tasks.task import DIFFICULT_INCLUDED
+from heldout_scoring.results_json import from_plain
+from heldout_scoring.tasks.task import DIFFICULT_INCLUDED
 
 NO_VALUE = "no value"
 
@@ -84,16 +84,18 @@ class ExhibitView:
 
 def exhibits_of(stored: Sequence[Mapping[str, Any]]) -> tuple[ExhibitView, ...]:
     """Return a run's further tables, curves, and matrices, as pages show them."""
-    tables = [one for one in stored if one["kind"] == scoring.ScoreTable.kind]
-    shown = [table_view(from_plain(scoring.ScoreTable, one)) for one in tables[1:]]
+    tables = [one for one in stored if one["kind"] == heldout_scoring.ScoreTable.kind]
+    shown = [table_view(from_plain(heldout_scoring.ScoreTable, one)) for one in tables[1:]]
     for kind, (title, view) in DRAWN.items():
-        rows = tuple(view(from_plain(scoring.EXHIBITS[kind], one)) for one in stored if one["kind"] == kind)
+        rows = tuple(
+            view(from_plain(heldout_scoring.EXHIBITS[kind], one)) for one in stored if one["kind"] == kind
+        )
         if rows:
             shown.append(ExhibitView(kind, title, rows))
     return tuple(shown)
 
 
-def table_view(table: scoring.ScoreTable) -> ExhibitView:
+def table_view(table: heldout_scoring.ScoreTable) -> ExhibitView:
     """Convert a table of scores by other rules, such as with difficult objects included; the mean may be its last row."""
     rows = [ClassValue(name, value, reason=NO_VALUE if value is None else None) for name, value in table.rows]
     total = rows.pop().value if rows and rows[-1].name == "mean" else None
@@ -102,11 +104,11 @@ def table_view(table: scoring.ScoreTable) -> ExhibitView:
 
 def with_difficult(tables: Iterable[Mapping[str, Any]]) -> Mapping[str, float | None]:
     """Return the values with difficult objects included, from a run's tables of scores; the mean is under "mean"."""
-    every = (from_plain(scoring.ScoreTable, one) for one in tables)
+    every = (from_plain(heldout_scoring.ScoreTable, one) for one in tables)
     return next((dict(table.rows) for table in every if table.title.endswith(DIFFICULT_INCLUDED)), {})
 
 
-def curve_view(curve: scoring.Curve) -> CurveView:
+def curve_view(curve: heldout_scoring.Curve) -> CurveView:
     """Convert a PR curve, with every point."""
     points = curve.points()
     return CurveView(curve.class_name, _known(points.recall.tolist()), _known(points.precision.tolist()))
@@ -122,13 +124,13 @@ def csv_of(curves: Iterable[CurveView]) -> str:
     return exports.csv_of(("class", "recall", "precision"), chain.from_iterable(points))
 
 
-def roc_view(curve: scoring.RocCurve) -> RocView:
+def roc_view(curve: heldout_scoring.RocCurve) -> RocView:
     """Convert a ROC curve, with every point."""
     points = curve.points()
     return RocView(curve.class_name, _known(points.fpr.tolist()), _known(points.tpr.tolist()))
 
 
-def matrix_view(matrix: scoring.ConfusionMatrix) -> MatrixView:
+def matrix_view(matrix: heldout_scoring.ConfusionMatrix) -> MatrixView:
     """Convert a confusion matrix, with each count's share of its row."""
     totals = [sum(row) for row in matrix.counts]
     shares = tuple(
@@ -175,7 +177,7 @@ def score_tables(session: Session, standing: Subquery) -> dict[int, list[dict[st
     statement = (
         select(Exhibit.run_id, Exhibit.content)
         .join(standing, standing.c.run_id == Exhibit.run_id)
-        .where(Exhibit.kind == scoring.ScoreTable.kind)
+        .where(Exhibit.kind == heldout_scoring.ScoreTable.kind)
         .order_by(Exhibit.run_id, Exhibit.position)
     )
     found: dict[int, list[dict[str, Any]]] = {}
@@ -189,7 +191,9 @@ def curves(
 ) -> tuple[CurveView, ...]:
     """Return the curves of a run with every point. Raises NotFoundError, and WithheldError while the phase is held out."""
     stored = _stored_exhibits(platform, actor, run_id)
-    curves = (from_plain(scoring.Curve, one) for one in stored if one["kind"] == scoring.Curve.kind)
+    curves = (
+        from_plain(heldout_scoring.Curve, one) for one in stored if one["kind"] == heldout_scoring.Curve.kind
+    )
     return tuple(curve_view(curve) for curve in curves if class_name in (None, curve.class_name))
 
 
@@ -199,7 +203,7 @@ def tables(platform: Platform, actor: Actor, run_id: int) -> tuple[ExhibitView, 
     Raises NotFoundError, and WithheldError while the phase is held out.
     """
     exhibits = exhibits_of(_stored_exhibits(platform, actor, run_id))
-    return tuple(exhibit for exhibit in exhibits if exhibit.kind == scoring.ScoreTable.kind)
+    return tuple(exhibit for exhibit in exhibits if exhibit.kind == heldout_scoring.ScoreTable.kind)
 
 
 def exhibits(platform: Platform, actor: Actor, run_id: int) -> tuple[ExhibitView, ...]:

@@ -7,7 +7,7 @@ import structlog
 from sqlalchemy import and_, func, select, update
 from sqlalchemy.orm import Session, aliased
 
-import scoring
+import heldout_scoring
 from app.jobs import sandbox
 from app.jobs.sandbox import ChildLimits, LimitExceededError, run_in_subprocess
 from app.models import ClassScore, Disclosure, Phase, Result, Run, RunState
@@ -133,7 +133,7 @@ def carry_over(session: Session, rescore_id: int) -> None:
 
 
 def compare(
-    platform: Platform, run_id: int, report: scoring.Result, statistics_key: str
+    platform: Platform, run_id: int, report: heldout_scoring.Result, statistics_key: str
 ) -> LadderStep | None:
     """Decide what the ladder shows for a result that is not recorded yet; None if no ladder applies.
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import func, select, true
 from sqlalchemy.orm import Session
 
-import scoring
+import heldout_scoring
 from app.challenges import challenges
 from app.challenges.challenges import PhaseRef, PhaseView
 from app.challenges.disclosure import public_visibility
@@ -117,7 +117,7 @@ def _summary(
     phase: PhaseView, board: Board, count: BoardCount | None, leaders: Sequence[ResultView]
 ) -> BoardSummary:
     visibility = public_visibility(phase)
-    info = scoring.competition_of(phase.dataset, board.competition)
+    info = heldout_scoring.competition_of(phase.dataset, board.competition)
     known = [count.last] if count else []
     return BoardSummary(
         phase=phase.ref,

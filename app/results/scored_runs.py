@@ -7,7 +7,7 @@ from typing import Final
 from sqlalchemy import and_, select, true
 from sqlalchemy.orm import Session, joinedload
 
-import scoring
+import heldout_scoring
 from app.challenges.challenges import is_open_to_others
 from app.core.access import Action, Actor, ResultVisibility, rows_for
 from app.models import Challenge, ClassScore, GroundTruth, Method, Phase, Result, Run, RunState, Submission
@@ -27,7 +27,7 @@ class ScoredRun:
     statistics: str
     truth: str
     truth_id: str  # its public identifier
-    report: scoring.Result
+    report: heldout_scoring.Result
 
 
 def scored_run(session: Session, run_id: int) -> ScoredRun | None:
@@ -47,16 +47,18 @@ def scored_run(session: Session, run_id: int) -> ScoredRun | None:
     scores = session.scalars(
         select(ClassScore).where(ClassScore.run_id == run_id).order_by(ClassScore.position)
     ).all()
-    report = _report(run, scoring.competition_of(dataset, competition), scores)
+    report = _report(run, heldout_scoring.competition_of(dataset, competition), scores)
     return ScoredRun(run.statistics_key or "", truth.key, str(truth.public_id), report) if report else None
 
 
-def _report(run: Run, info: scoring.CompetitionInfo, scores: Sequence[ClassScore]) -> scoring.Result | None:
+def _report(
+    run: Run, info: heldout_scoring.CompetitionInfo, scores: Sequence[ClassScore]
+) -> heldout_scoring.Result | None:
     """Return the report from the stored rows; the statistics identify the ground truth."""
     headline = next((score for score in scores if score.class_name is None), None)
     if headline is None:
         return None
-    return scoring.Result(
+    return heldout_scoring.Result(
         competition=info.number,
         task=info.task,
         protocol=run.protocol,
@@ -64,7 +66,7 @@ def _report(run: Run, info: scoring.CompetitionInfo, scores: Sequence[ClassScore
         headline=headline.value,
         headline_reason=headline.reason,
         classes=tuple(
-            scoring.ClassResult(
+            heldout_scoring.ClassResult(
                 score.class_name, score.value, score.reason, score.positives or 0, score.predictions or 0
             )
             for score in scores

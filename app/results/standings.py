@@ -10,7 +10,7 @@ from math import inf
 from sqlalchemy import ColumnElement, Select, and_, func, null, select, true
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased, contains_eager
 
-import scoring
+import heldout_scoring
 from app.challenges.challenges import PhaseRef, PhaseView, is_open_to_others
 from app.challenges.disclosure import StoredScore, Visibility, public_visibility, withheld
 from app.models import Board, Method, Phase, Result, ResultState, Run, Submission
@@ -148,7 +148,7 @@ def ranked_of(results: Iterable[ResultView]) -> list[RankedMethod]:
 
 def columns_of(dataset: str, competitions: Iterable[int]) -> tuple[CompetitionColumn, ...]:
     """Return the columns of these competitions, by number."""
-    infos = (scoring.competition_of(dataset, number) for number in sorted(set(competitions)))
+    infos = (heldout_scoring.competition_of(dataset, number) for number in sorted(set(competitions)))
     return tuple(CompetitionColumn(info.number, info.task, info.title, info.own_data) for info in infos)
 
 
@@ -374,7 +374,7 @@ def _result_view(
     run: Run, means: Mapping[int, StoredScore], phase: PhaseView, visibility: Visibility
 ) -> ResultView:
     result, score = run.result, means.get(run.id)
-    info = scoring.competition_of(phase.dataset, result.competition)
+    info = heldout_scoring.competition_of(phase.dataset, result.competition)
     low, high = visibility.interval(score) if score else (None, None)
     return ResultView(
         phase=phase.ref,

@@ -63,7 +63,7 @@ from app.submissions.methods import (
     unpublishable_reason,
 )
 from app.submissions.quotas import QuotaLine
-from scoring.competitions import name_of
+from heldout_scoring.competitions import name_of
 
 
 @dataclass(frozen=True, slots=True)

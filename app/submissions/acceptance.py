@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-import scoring
+import heldout_scoring
 from app.challenges.challenges import PhaseView
 from app.challenges.phase_rules import PhaseState
 from app.core.errors import (
@@ -123,7 +123,9 @@ def statement_refusals(phase: PhaseView, proposal: Proposal, training: Training)
     """Return what is missing from the statement on training data. Baselines of organisers need none."""
     if proposal.is_baseline:
         return ()
-    known = (each for each in scoring.competitions(phase.dataset) if each.number in proposal.competitions)
+    known = (
+        each for each in heldout_scoring.competitions(phase.dataset) if each.number in proposal.competitions
+    )
     return training_refusals(training, known)
 
 

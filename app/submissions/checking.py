@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import aliased
 from starlette.concurrency import run_in_threadpool
 
-import scoring
+import heldout_scoring
 from app.challenges.phase_files import public_counts
 from app.core.errors import CheckBusyError, ConflictError, StorageUnavailableError
 from app.jobs import events, sandbox
@@ -26,7 +26,7 @@ from app.people.locking import lock_person
 from app.platform import Platform
 from app.storage import content_key, digest_of
 from app.submissions.uploads import REPLACED, REPLACED_CODE, is_outdated, replaced_in, with_warning
-from scoring import PublicCounts
+from heldout_scoring import PublicCounts
 
 log = structlog.get_logger()
 
@@ -201,7 +201,7 @@ def _check(platform: Platform, upload_id: uuid.UUID) -> None:
         return
     report = _report(platform, task)
     if task.replaced and not report["valid"]:
-        report = with_warning(report, scoring.Problem(REPLACED_CODE, task.replaced))
+        report = with_warning(report, heldout_scoring.Problem(REPLACED_CODE, task.replaced))
     checked = (
         update(Upload)
         .where(Upload.id == upload_id, Phase.id == Upload.phase_id, _needs_check())
@@ -288,8 +288,8 @@ def _report(platform: Platform, task: _Task) -> dict[str, Any]:
 
 
 def _failed_report(code: str, sentence: str) -> dict[str, Any]:
-    problem = scoring.Problem(code=code, message=sentence)
-    nothing = scoring.Validation(
+    problem = heldout_scoring.Problem(code=code, message=sentence)
+    nothing = heldout_scoring.Validation(
         competitions=(), problems=(problem,), notes=(), unlisted={}, members=0, unpacked=0
     )
     report: dict[str, Any] = nothing.as_json()

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, and_, exists, func, select, true
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-import scoring
+import heldout_scoring
 from app.challenges import challenges
 from app.challenges.challenges import is_known_to_others, is_open_to_others
 from app.core.access import Action, Actor, ResultVisibility, rows_for
@@ -61,7 +61,7 @@ from app.submissions.questions import (
     store_answers,
 )
 from app.web.forms import OrBlank
-from scoring.competitions import name_of
+from heldout_scoring.competitions import name_of
 
 _ADDRESS = TypeAdapter(HttpUrl)
 
@@ -265,7 +265,7 @@ def name_refusal(name: str, found: str, *, is_ours: bool) -> Refusal:
 
 
 def training_refusals(
-    training: Training, competitions: Iterable[scoring.CompetitionInfo]
+    training: Training, competitions: Iterable[heldout_scoring.CompetitionInfo]
 ) -> tuple[Refusal, ...]:
     """Return what is missing from a statement on training data, for all these competitions together."""
     chosen = tuple(competitions)
@@ -273,7 +273,7 @@ def training_refusals(
     return tuple(TrainingNotStated(message) for message in messages)
 
 
-def _given_data(training: Training, competitions: Sequence[scoring.CompetitionInfo]) -> Iterable[str]:
+def _given_data(training: Training, competitions: Sequence[heldout_scoring.CompetitionInfo]) -> Iterable[str]:
     given = [each for each in competitions if not each.own_data]
     if given and not training.given_data_only:
         yield (
@@ -286,7 +286,7 @@ def _given_data(training: Training, competitions: Sequence[scoring.CompetitionIn
         yield f"state which annotation was used for {_numbers(painted)} (annotation: {choices})"
 
 
-def _other_data(training: Training, competitions: Sequence[scoring.CompetitionInfo]) -> Iterable[str]:
+def _other_data(training: Training, competitions: Sequence[heldout_scoring.CompetitionInfo]) -> Iterable[str]:
     other = [each for each in competitions if each.own_data]
     if not other:
         return
@@ -302,7 +302,7 @@ def _other_data(training: Training, competitions: Sequence[scoring.CompetitionIn
         )
 
 
-def _numbers(competitions: Sequence[scoring.CompetitionInfo], verb: str = "") -> str:
+def _numbers(competitions: Sequence[heldout_scoring.CompetitionInfo], verb: str = "") -> str:
     numbers = ", ".join(str(each.number) for each in competitions)
     if len(competitions) == 1:
         return f"competition {numbers} {verb}s" if verb else f"competition {numbers}"

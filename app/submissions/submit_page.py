@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-import scoring
+import heldout_scoring
 from app.challenges import asking, challenges, terms, texts
 from app.challenges.asking import Asking
 from app.challenges.challenges import (
@@ -38,8 +38,8 @@ from app.submissions.questions import QuestionView, questions_of, shortest_descr
 from app.submissions.quotas import QuotaLine
 from app.submissions.submitting import prior_results
 from app.submissions.uploads import UploadView
-from scoring import CompetitionInfo, Limits
-from scoring.archives.results import has_any_name
+from heldout_scoring import CompetitionInfo, Limits
+from heldout_scoring.archives.results import has_any_name
 
 LONGEST_NAME: Final = 40
 MOST_COMPETITIONS: Final = 20
@@ -163,7 +163,7 @@ def _page(
         quota = quotas.lines(session, actor, phase)
         can_upload = not terms.refusals_of_upload(session, actor, phase)
         contact = texts.contact_of(session, phase.challenge_id)
-        outlook = outlook_of(platform, session, scoring.SCORER, phase.id)
+        outlook = outlook_of(platform, session, heldout_scoring.SCORER, phase.id)
         place = asking.asking_of(session, phase.challenge_id)
         first_team = None
         if upload and upload.is_ours:

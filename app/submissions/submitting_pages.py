@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 
-import scoring
+import heldout_scoring
 from app.core.access import Action, Actor
 from app.core.rate_limits import Limited
 from app.platform import Platform
@@ -120,7 +120,7 @@ def _render(request: Request, page: SubmitPage, choice: SubmitChoice, form: Form
     if page.upload is not None and page.confirmation is not None:
         chosen = choice.competitions_of(page.upload)
         found = page.upload.competitions
-        infos = [each for each in scoring.competitions(page.phase.dataset) if each.number in found]
+        infos = [each for each in heldout_scoring.competitions(page.phase.dataset) if each.number in found]
         stated = {
             **_statement(infos),
             **{name: form.values[name] for name in Training.model_fields if form.values.get(name)},
@@ -143,7 +143,7 @@ def _render(request: Request, page: SubmitPage, choice: SubmitChoice, form: Form
     )
 
 
-def _statement(competitions: Iterable[scoring.CompetitionInfo]) -> dict[str, Any]:
+def _statement(competitions: Iterable[heldout_scoring.CompetitionInfo]) -> dict[str, Any]:
     """Return a statement on training data to be completed, as the competitions ask for it."""
     asked: dict[str, Any] = {}
     for each in competitions:

@@ -26,7 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.orm import Session, aliased, contains_eager, defer, joinedload
 
-import scoring
+import heldout_scoring
 from app.challenges.challenges import PhaseView, offered_competitions
 from app.core.access import Action, Actor, rows_for
 from app.core.errors import BadRequestError, NotFoundError
@@ -37,7 +37,7 @@ from app.storage import DIGEST
 from app.submissions import retention
 from app.submissions.retention import Retention, expires_at
 from app.web.tus import parse_metadata, parse_sha256, parse_size
-from scoring.archives.results import is_single_file, result_path, unknown_file
+from heldout_scoring.archives.results import is_single_file, result_path, unknown_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class CheckState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class UploadView:
-    """An upload; `report` is the validation report as printed by `python -m scoring validate`."""
+    """An upload; `report` is the validation report as printed by `python -m heldout_scoring validate`."""
 
     id: uuid.UUID
     challenge: str
@@ -229,7 +229,7 @@ def competitions_of(report: dict[str, Any] | None) -> tuple[int, ...]:
 class FoundResult:
     """What the check found about the results of a competition. Older reports contain less.
 
-    fingerprint: equal for equal predictions; constant, partial: classes as in `scoring.FoundCompetition`.
+    fingerprint: equal for equal predictions; constant, partial: classes as in `heldout_scoring.FoundCompetition`.
     """
 
     is_complete: bool = True
@@ -264,9 +264,9 @@ def replaced_in(report: dict[str, Any] | None) -> str:
     return next((each["message"] for each in warnings if each["code"] == REPLACED_CODE), "")
 
 
-def with_warning(report: dict[str, Any], warning: scoring.Problem) -> dict[str, Any]:
+def with_warning(report: dict[str, Any], warning: heldout_scoring.Problem) -> dict[str, Any]:
     """Return a report with one more warning, as its first."""
-    found = scoring.Validation.from_json(report)
+    found = heldout_scoring.Validation.from_json(report)
     return replace(found, warnings=(warning, *found.warnings)).as_json()
 
 

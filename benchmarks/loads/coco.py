@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.loads.detections import SIZES, detect
 from benchmarks.loads.scene import CLASSES, Scene
-from scoring.data.arrays import Floats
+from heldout_scoring.data.arrays import Floats
 
 _INSTANCES: Final = "instances.json"
 _DETECTIONS: Final = "detections.json"

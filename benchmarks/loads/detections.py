@@ -10,7 +10,7 @@ import polars as pl
 
 from benchmarks.loads.archives import Results, prepare
 from benchmarks.loads.scene import CLASSES, DATASET, IMAGE_SET, Scene, draw_boxes
-from scoring.data.arrays import Floats, Integers, Places
+from heldout_scoring.data.arrays import Floats, Integers, Places
 
 COMPETITION: Final = 4
 SIZES: Final = {"tiny": 10_000, "small": 100_000, "medium": 1_000_000, "large": 10_000_000}

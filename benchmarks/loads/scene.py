@@ -8,11 +8,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.competitions import classes_of
-from scoring.data.arrays import Flags, Floats, Integers
-from scoring.data.label_maps import LabelRuns
-from scoring.data.tables import ActionLabels, Lists, Objects, Parts, Tables
-from scoring.data.truth import GroundTruth
+from heldout_scoring.competitions import classes_of
+from heldout_scoring.data.arrays import Flags, Floats, Integers
+from heldout_scoring.data.label_maps import LabelRuns
+from heldout_scoring.data.tables import ActionLabels, Lists, Objects, Parts, Tables
+from heldout_scoring.data.truth import GroundTruth
 
 CLASSES: Final = classes_of("VOC2012")
 IMAGES: Final = 10_991

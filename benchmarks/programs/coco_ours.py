@@ -6,7 +6,7 @@ from pathlib import Path
 
 from serving import serve
 
-from scoring import Detections, GroundTruth, evaluate, evaluate_coco
+from heldout_scoring import Detections, GroundTruth, evaluate, evaluate_coco
 
 
 def _known(figures: Mapping[str, float | None]) -> Mapping[str, float]:

@@ -9,8 +9,8 @@ import polars as pl
 from serving import serve
 from unpacking import members
 
-from scoring import GroundTruth
-from scoring.readers.image_index import Words
+from heldout_scoring import GroundTruth
+from heldout_scoring.readers.image_index import Words
 
 _COLUMNS = ("image", "confidence", "left", "top", "right", "bottom")
 

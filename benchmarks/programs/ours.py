@@ -6,7 +6,7 @@ from pathlib import Path
 
 from serving import serve
 
-from scoring import GroundTruth, evaluate, validate
+from heldout_scoring import GroundTruth, evaluate, validate
 
 
 def _main(competition: str, truth_file: str, results: str, how: str = "evaluate") -> None:

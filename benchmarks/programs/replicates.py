@@ -11,11 +11,11 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from serving import serve
 
-from scoring import GroundTruth, evaluate
-from scoring.data.matches import open_rankings
-from scoring.metrics.ranking import average_precision
-from scoring.statistics.bootstrap import bootstrap
-from scoring.tasks.detection import load
+from heldout_scoring import GroundTruth, evaluate
+from heldout_scoring.data.matches import open_rankings
+from heldout_scoring.metrics.ranking import average_precision
+from heldout_scoring.statistics.bootstrap import bootstrap
+from heldout_scoring.tasks.detection import load
 
 
 def _main(how: str, truth_file: str, archive: str, replicates: str) -> None:

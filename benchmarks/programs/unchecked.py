@@ -10,11 +10,11 @@ import polars as pl
 from serving import serve
 from unpacking import members
 
-from scoring import PROTOCOLS, GroundTruth
-from scoring.data.predictions import ClassDetections
-from scoring.parallel import parallel_map
-from scoring.readers.image_index import Words
-from scoring.tasks.detection import DETECTION, load
+from heldout_scoring import PROTOCOLS, GroundTruth
+from heldout_scoring.data.predictions import ClassDetections
+from heldout_scoring.parallel import parallel_map
+from heldout_scoring.readers.image_index import Words
+from heldout_scoring.tasks.detection import DETECTION, load
 
 _COLUMNS = ("image", "confidence", "left", "top", "right", "bottom")
 

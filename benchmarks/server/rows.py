@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
-import scoring
+import heldout_scoring
 from app.jobs import queue
 from app.models import (
     Base,
@@ -88,7 +88,7 @@ def add_boards(session: Session, place: Place, competitions: Sequence[int]) -> N
                 competition=competition,
                 protocol=place.protocol,
                 ground_truth_id=place.truth_id,
-                scorer=scoring.SCORER,
+                scorer=heldout_scoring.SCORER,
             )
         )
     session.flush()
@@ -259,7 +259,7 @@ def _run(place: Place, found: Results, number: Column[int]) -> dict[str, ColumnE
         **_ids(found, number, "id", "result_id"),
         "ground_truth_id": literal(place.truth_id),
         "protocol": literal(place.protocol),
-        "scorer": literal(scoring.SCORER),
+        "scorer": literal(heldout_scoring.SCORER),
         "team_id": found.team + number % _teams(found.count),
     }
 

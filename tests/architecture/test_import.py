@@ -1,4 +1,4 @@
-"""`import scoring` is fast and does not import libraries that only files need."""
+"""`import heldout_scoring` is fast and does not import libraries that only files need."""
 
 import ast
 import json
@@ -9,9 +9,18 @@ from pathlib import Path
 
 import pytest
 
-import scoring
+import heldout_scoring
 
-LATER = ("numpy", "scoring.evaluation", "polars", "PIL", "matplotlib", "pandas", "pyarrow", "urllib.request")
+LATER = (
+    "numpy",
+    "heldout_scoring.evaluation",
+    "polars",
+    "PIL",
+    "matplotlib",
+    "pandas",
+    "pyarrow",
+    "urllib.request",
+)
 PROGRAM = f"""
 import json, sys, scoring
 print(json.dumps([name for name in {LATER} if name in sys.modules]))
@@ -19,9 +28,9 @@ print(json.dumps([name for name in {LATER} if name in sys.modules]))
 READS = """
 import sys, scoring
 from pathlib import Path
-truth = scoring.read_tree(Path(sys.argv[1]), "test")
+truth = heldout_scoring.read_tree(Path(sys.argv[1]), "test")
 before = "polars" in sys.modules
-report = scoring.evaluate(Path(sys.argv[2]), truth, competition=3, protocol="voc2012")
+report = heldout_scoring.evaluate(Path(sys.argv[2]), truth, competition=3, protocol="voc2012")
 print(before, "polars" in sys.modules, report.headline is not None)
 """
 
@@ -38,19 +47,19 @@ def test_importing_scoring_does_not_import_libraries_for_files_or_plots() -> Non
 
 
 def test_every_public_name_comes_from_the_module_that_type_checkers_see() -> None:
-    tree = ast.parse(Path(scoring.__file__).read_text())
+    tree = ast.parse(Path(heldout_scoring.__file__).read_text())
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     told = {alias.name: node.module for node in imports for alias in node.names}
 
-    for name in scoring.__all__:
-        assert getattr(scoring, name) is getattr(sys.modules[str(told[name])], name), name
+    for name in heldout_scoring.__all__:
+        assert getattr(heldout_scoring, name) is getattr(sys.modules[str(told[name])], name), name
 
 
 def test_an_unknown_attribute_raises_an_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'assess'"):
-        _ = scoring.assess  # type: ignore[attr-defined]
+        _ = heldout_scoring.assess  # type: ignore[attr-defined]
 
-    assert "evaluate" in dir(scoring)
+    assert "evaluate" in dir(heldout_scoring)
 
 
 def test_reading_a_text_file_imports_polars() -> None:
@@ -60,4 +69,4 @@ def test_reading_a_text_file_imports_polars() -> None:
 
 
 def test_the_library_is_marked_as_typed() -> None:
-    assert (Path(scoring.__file__).parent / "py.typed").is_file()
+    assert (Path(heldout_scoring.__file__).parent / "py.typed").is_file()

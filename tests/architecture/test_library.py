@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-import scoring
+import heldout_scoring
 from tests.scoring.builders import kit
 
 ROOT = Path(__file__).parents[2]
+LIBRARY = ROOT / "scoring"
 
 ALONE = """
 import sys
@@ -32,10 +33,10 @@ sys.meta_path.insert(0, NothingElseIsInstalled())
 """
 """What is named looks as if it were not there."""
 IMPORT_ALL = """
-import importlib, pkgutil, scoring
-for module in pkgutil.walk_packages(scoring.__path__, "scoring."):
+import importlib, pkgutil, heldout_scoring
+for module in pkgutil.walk_packages(heldout_scoring.__path__, "heldout_scoring."):
     importlib.import_module(module.name)
-print(*sorted(name for name in sys.modules if name.startswith("scoring")))
+print(*sorted(name for name in sys.modules if name.startswith("heldout_scoring")))
 """
 ARRAY = re.compile(r"\b(Floats|Integers|Flags|Bytes|Counts|Places|Outcomes|NDArray|ndarray)\b")
 SHAPE = re.compile(r"\([^()]*,[^()]*\)|scalar")
@@ -43,12 +44,12 @@ SHAPE = re.compile(r"\([^()]*,[^()]*\)|scalar")
 OPEN = re.compile(r"scoring\.(metrics|statistics|analysis)\.")
 RUN = """
 import runpy
-sys.argv[:2] = ["scoring"]
-runpy.run_module("scoring", run_name="__main__", alter_sys=True)
+sys.argv[:2] = ["heldout_scoring"]
+runpy.run_module("heldout_scoring", run_name="__main__", alter_sys=True)
 """
 
 
-@pytest.mark.parametrize("name", scoring.__all__)
+@pytest.mark.parametrize("name", heldout_scoring.__all__)
 def test_every_public_name_is_in_the_documents(name: str) -> None:
     text = "".join(page.read_text() for page in (ROOT / "docs").glob("*.md"))
 
@@ -60,7 +61,7 @@ def plain(distribution: str) -> str:
 
 
 def core_dependencies() -> set[str]:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((LIBRARY / "pyproject.toml").read_text())["project"]
     return {plain(each) for each in project["dependencies"]}
 
 
@@ -83,26 +84,26 @@ def packages_of(distributions: set[str]) -> set[str]:
 
 def alone(program: str, *words: object) -> "subprocess.CompletedProcess[str]":
     """Run a program as if only the core dependencies were installed."""
-    there = packages_of(with_what_they_need(core_dependencies())) | {"scoring"}
+    there = packages_of(with_what_they_need(core_dependencies())) | {"heldout_scoring"}
     missing = {*importlib.metadata.packages_distributions(), "app", "sample", "worker"} - there
     command = [sys.executable, "-c", ALONE + program, ",".join(missing), *map(str, words)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 def modules() -> list[str]:
-    files = [path.relative_to(ROOT).with_suffix("") for path in (ROOT / "scoring").rglob("*.py")]
+    files = [path.relative_to(LIBRARY).with_suffix("") for path in LIBRARY.rglob("*.py")]
     return sorted(".".join(file.parts).removesuffix(".__init__") for file in files)
 
 
 def test_the_library_imports_exactly_its_core_dependencies() -> None:
     imported = set[str]()
-    for path in (ROOT / "scoring").rglob("*.py"):
+    for path in LIBRARY.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
                 imported.update(alias.name.partition(".")[0] for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
                 imported.add(str(node.module).partition(".")[0])
-    strangers = imported - sys.stdlib_module_names - {"scoring"}
+    strangers = imported - sys.stdlib_module_names - {"heldout_scoring"}
 
     known = importlib.metadata.packages_distributions()
 
@@ -139,7 +140,7 @@ def test_the_commands_work_without_server_packages(tmp_path: Path) -> None:
 
 def public_functions() -> dict[str, Callable[..., object]]:
     """All functions that `scoring` exports, the constructors of its classes, and the functions of its public modules."""
-    exported = {name: getattr(scoring, name) for name in scoring.__all__}
+    exported = {name: getattr(heldout_scoring, name) for name in heldout_scoring.__all__}
     found: dict[str, Callable[..., object]] = {}
     found |= {name: each for name, each in exported.items() if inspect.isfunction(each)}
     for owner in filter(inspect.isclass, exported.values()):
@@ -160,7 +161,7 @@ def test_every_public_function_and_constructor_shows_an_example() -> None:
 
     silent = [name for name, function in functions.items() if ">>> " not in (inspect.getdoc(function) or "")]
 
-    assert {"evaluate", "Result.from_json", "scoring.analysis.errors.break_down"} < set(functions)
+    assert {"evaluate", "Result.from_json", "heldout_scoring.analysis.errors.break_down"} < set(functions)
     assert silent == []
 
 

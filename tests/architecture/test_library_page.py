@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import scoring
-import scoring.analysis
-from scoring.command_line import main
+import heldout_scoring
+import heldout_scoring.analysis
+from heldout_scoring.command_line import main
 from tests.documents import blocks
 from tests.scoring.archives import gz, tar, zip_of
 from tests.scoring.builders import Kit, annotation, thing
@@ -25,7 +25,7 @@ WITH_ARRAYS, WITH_MASKS, WITH_OWN_RULES, WITH_FILES, WITH_ERRORS = (
 [OF_README] = (block.text for block in blocks("README.md") if block.language == "python")
 COMMAND_LINE = LIBRARY.partition("## Command line\n")[2].partition("\n## ")[0]
 TREES, _, COCO = COMMAND_LINE.partition("### COCO's JSON\n")
-COMMANDS = re.findall(r"^python -m scoring (.+)$", TREES, re.MULTILINE)
+COMMANDS = re.findall(r"^python -m heldout_scoring (.+)$", TREES, re.MULTILINE)
 PLACE = "results/VOC2012/Main/comp3_det_val"
 OURS = {f"{PLACE}_cat.txt": b"a_1 0.9 1 1 10 10\n", f"{PLACE}_dog.txt": b"a_2 0.8 5 5 30 30\n"}
 THEIRS = OURS | {f"{PLACE}_cat.txt": b"a_2 0.9 1 1 10 10\na_1 0.2 1 1 10 10\n"}
@@ -101,10 +101,12 @@ def test_the_example_with_errors_runs_and_prints_them_by_kind(capsys: pytest.Cap
 
 def test_every_analysis_that_the_page_names_is_exported() -> None:
     [row] = [line for line in LIBRARY.splitlines() if line.startswith("| count and analyse")]
-    names = re.findall(r"`(\w+)`", row.partition("in `scoring.analysis`:")[2])
+    names = re.findall(r"`(\w+)`", row.partition("in `heldout_scoring.analysis`:")[2])
 
     exported = [
-        name for name in scoring.analysis.__all__ if inspect.isfunction(getattr(scoring.analysis, name))
+        name
+        for name in heldout_scoring.analysis.__all__
+        if inspect.isfunction(getattr(heldout_scoring.analysis, name))
     ]
 
     assert sorted(names) == sorted(set(exported) - {"detections_of", "find_errors"})
@@ -148,7 +150,7 @@ def test_the_documented_coco_command_runs_and_prints_the_documented_keys(
     annotations = [common | {"id": 1, "area": 100, "iscrowd": 1}]
     Path("instances.json").write_text(json.dumps(truth | {"annotations": annotations}))
     Path("detections.json").write_text(json.dumps([common | {"score": 0.5}]))
-    [command] = re.findall(r"^python -m scoring (.+)$", COCO, re.MULTILINE)
+    [command] = re.findall(r"^python -m heldout_scoring (.+)$", COCO, re.MULTILINE)
 
     code = main(shlex.split(command))
 
@@ -169,7 +171,9 @@ def test_the_page_names_all_commands() -> None:
 
 
 def test_every_exported_function_is_on_the_page() -> None:
-    functions = [name for name in scoring.__all__ if inspect.isfunction(getattr(scoring, name))]
+    functions = [
+        name for name in heldout_scoring.__all__ if inspect.isfunction(getattr(heldout_scoring, name))
+    ]
 
     assert [name for name in functions if f"`{name}`" not in LIBRARY] == []
 

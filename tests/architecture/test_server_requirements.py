@@ -32,7 +32,7 @@ def locked(name: str) -> set[str]:
 
 
 def test_a_server_starts_without_developer_tools() -> None:
-    there = packages_of(locked("requirements.lock")) | {"app", "sample", "scoring", "worker"}
+    there = packages_of(locked("requirements.lock")) | {"app", "sample", "heldout_scoring", "worker"}
     missing = {*importlib.metadata.packages_distributions()} - there
 
     done = subprocess.run(

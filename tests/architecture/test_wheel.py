@@ -66,7 +66,7 @@ def test_the_wheel_contains_only_the_library(wheel: Path) -> None:
         top = {name.partition("/")[0] for name in archive.namelist()}
         [metadata] = [name for name in top if name.endswith(".dist-info")]
         entry_points = f"{metadata}/entry_points.txt" in archive.namelist()
-        typed = "scoring/py.typed" in archive.namelist()
+        typed = "scoring/heldout_scoring/py.typed" in archive.namelist()
 
     assert top == {"scoring", metadata}
     assert typed
@@ -94,7 +94,7 @@ def test_the_installed_library_scores_an_archive_without_the_server(bare: Path, 
 
 
 def test_the_installed_library_has_its_published_tables(bare: Path, tmp_path: Path) -> None:
-    program = "from scoring.published import __file__ as f; from pathlib import Path; print(len(list(Path(f).parent.glob('*.csv'))))"
+    program = "from heldout_scoring.published import __file__ as f; from pathlib import Path; print(len(list(Path(f).parent.glob('*.csv'))))"
 
     found = subprocess.run([bare, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
 

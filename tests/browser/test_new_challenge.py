@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import FilePayload, Page, expect
 
-from scoring import labels_to_png
+from heldout_scoring import labels_to_png
 from tests.browser.conftest import Visit
 from tests.browser.sites import Site
 from tests.browser.test_walk import accept_terms

@@ -16,7 +16,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 
-from scoring import (
+from heldout_scoring import (
     COCO,
     VOC2012,
     Confidences,
@@ -32,14 +32,14 @@ from scoring import (
     read_tree,
     validate,
 )
-from scoring.analysis.errors import Files, diagnose
-from scoring.analysis.images import outcomes_by_image, pack_outcomes
-from scoring.results_json import to_plain
-from scoring.statistics.bootstrap import sample_of
-from scoring.statistics.resampling import pack_replicates
-from scoring.tasks.coco import COCO_DETECTION
-from scoring.tasks.detection import DETECTION
-from scoring.tasks.task import TaskRules
+from heldout_scoring.analysis.errors import Files, diagnose
+from heldout_scoring.analysis.images import outcomes_by_image, pack_outcomes
+from heldout_scoring.results_json import to_plain
+from heldout_scoring.statistics.bootstrap import sample_of
+from heldout_scoring.statistics.resampling import pack_replicates
+from heldout_scoring.tasks.coco import COCO_DETECTION
+from heldout_scoring.tasks.detection import DETECTION
+from heldout_scoring.tasks.task import TaskRules
 
 _HERE = Path(__file__).parent
 

@@ -13,7 +13,7 @@ from random import Random
 import httpx2
 from sqlalchemy.exc import SQLAlchemyError
 
-import scoring
+import heldout_scoring
 from app.core.errors import DomainError
 from tests.nemesis.all_faults import FAULTS, KINDS
 from tests.nemesis.ending import end_of, seconds_until, under_way
@@ -151,14 +151,17 @@ class Night:
         def mean(found: tuple[int, int], version: int) -> float:
             archive = self.folder / f"{found}.tar.gz"
             archive.write_bytes(results(cat=found[0], dog=found[1]))
-            result = scoring.evaluate(
-                archive, truths[version], protocol=scoring.default_protocol(DATASET), competition=COMPETITION
+            result = heldout_scoring.evaluate(
+                archive,
+                truths[version],
+                protocol=heldout_scoring.default_protocol(DATASET),
+                competition=COMPETITION,
             )
             assert result.headline is not None
             return result.headline
 
         versions = range(1, self.ground_truth + 1)
-        truths = {version: scoring.read_tree(self.kit(version), "test") for version in versions}
+        truths = {version: heldout_scoring.read_tree(self.kit(version), "test") for version in versions}
         return tuple(
             replace(promise, means={version: mean(found, version) for version in versions})
             for promise, found in self.notebook.promises

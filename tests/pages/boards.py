@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 from sqlalchemy import func, select, update
 
-import scoring
+import heldout_scoring
 from app.intake.importing import TreeImport, import_tree
 from app.models import (
     ClassScore,
@@ -28,8 +28,8 @@ from app.people import teams
 from app.platform import Platform
 from app.results import groups, recording
 from app.results.recording import take_off_board
-from scoring.results_json import to_plain
-from scoring.tasks.task import DIFFICULT_INCLUDED
+from heldout_scoring.results_json import to_plain
+from heldout_scoring.tasks.task import DIFFICULT_INCLUDED
 from tests.system.kits import small_kit
 from tests.system.rows import Rows, add_method, add_result, end_run
 from tests.system.servers import plain
@@ -107,7 +107,9 @@ def add_scored(rows: Rows, method_scores: ScoredMethod) -> int:
             )
             for place, (name, value) in enumerate(values.items())
         )
-        table = scoring.ScoreTable(f"AP, {DIFFICULT_INCLUDED}", (("cat", 0.25), ("dog", 0.75), ("mean", 0.5)))
+        table = heldout_scoring.ScoreTable(
+            f"AP, {DIFFICULT_INCLUDED}", (("cat", 0.25), ("dog", 0.75), ("mean", 0.5))
+        )
         session.add(Exhibit(run_id=run, position=1, kind=table.kind, content=to_plain(table)))
         session.flush()
         recording.record_result(session, result, run)

@@ -19,7 +19,7 @@ from app.challenges.phase_files import (
     StatisticsTable,
 )
 from app.models import Audience, FileKind
-from scoring import Limits
+from heldout_scoring import Limits
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW, PHASE, VAL
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from scoring import labels_to_png
+from heldout_scoring import labels_to_png
 from tests.scoring.builders import annotation, thing
 
 Files = Mapping[str, bytes]

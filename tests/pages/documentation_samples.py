@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import scoring
+import heldout_scoring
 from app.boards.rows import BoardKey
 from app.challenges.protocols import protocols, task_rules
 from app.home.home import CompetitionView, ExampleFile
@@ -45,7 +45,7 @@ def at(address: str) -> dict[str, Any]:
 def competition_views() -> Iterator[CompetitionView]:
     """A competition of each task, and one that lacks everything optional."""
     for phase, dataset in ((PHASE, "VOC2012"), (VAL, "VOC2012"), (PHASE, "COCO")):
-        for info in scoring.competitions(dataset):
+        for info in heldout_scoring.competitions(dataset):
             yield CompetitionView(
                 phase=phase,
                 info=info,
@@ -68,7 +68,7 @@ def competition_views() -> Iterator[CompetitionView]:
 
 def view_without_rules() -> CompetitionView:
     """A competition without an example whose protocol this version does not know."""
-    info = scoring.competition_of("VOC2012", 3)
+    info = heldout_scoring.competition_of("VOC2012", 3)
     return CompetitionView(
         PHASE, info, "trained on anything", "results", EVIL, None, False, (), EVIL, None, 1, TRUTH, EVIL, False, 1024
     )  # fmt: skip

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
-import scoring
+import heldout_scoring
 from app.boards.ranking import FIGURES
 from app.boards.selections import BoardQuery, TrainingData, column_groups
 from app.challenges.disclosure import DISCLOSURE_LEVELS, Exposure, ProbingSigns, Use
@@ -147,7 +147,7 @@ def of_phases() -> Iterator[Sample]:
     bounds = SizeBounds(2 << 30, 8 << 30, 2 << 30)
     sheet = PhaseSheet(
         PHASE,
-        scoring.Limits(),
+        heldout_scoring.Limits(),
         bounds,
         True,
         slots,

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import func, select, update
 from starlette.testclient import TestClient
 
-import scoring
+import heldout_scoring
 from app.jobs import attempts
 from app.models import (
     Challenge,
@@ -109,7 +109,7 @@ def work_again_and_look(scene: Scene) -> None:
         waiting = session.scalars(select(Job.kind).where(Job.kind != JobKind.NOTIFY)).all()  # of mail
     assert (source.problem, waiting) == (None, [])
     with platform.truths.materialise(key) as path:
-        assert scoring.GroundTruth.open(path).lists.images == tuple(map(str, OTHERS))
+        assert heldout_scoring.GroundTruth.open(path).lists.images == tuple(map(str, OTHERS))
     with platform.transaction() as session:
         copies = session.scalars(
             select(NextPictureBatch.copy_key)

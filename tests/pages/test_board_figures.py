@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import delete, func, select, update
 from starlette.testclient import TestClient
 
-import scoring
+import heldout_scoring
 from app.core.access import Actor
 from app.figures import board_figures
 from app.jobs import queue
@@ -33,12 +33,12 @@ from app.organising import approvals
 from app.organising.approvals import Suspension
 from app.platform import Platform
 from app.results import withdrawing
-from scoring.results_json import to_plain
+from heldout_scoring.results_json import to_plain
 from tests.system.damage import overwrite
 from tests.system.rows import Rows, described
 from tests.working import do_all, handling
 
-CURVE = scoring.Curve("cat", 10, bytes([1, 0, 1, 1, 0]))
+CURVE = heldout_scoring.Curve("cat", 10, bytes([1, 0, 1, 1, 0]))
 
 
 @dataclass(frozen=True, slots=True)

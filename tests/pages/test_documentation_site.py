@@ -13,8 +13,8 @@ from app.challenges.protocols import protocols
 from app.operations.documentation_pages import MOVED
 from app.operations.documentation_site import FILES, IMAGES, NAVIGATION, anchor_of, page_at, render
 from app.web.formats import score
-from scoring import Scoreboard, rank_methods
-from scoring.published import classification_of_2007, detection_of_2007
+from heldout_scoring import Scoreboard, rank_methods
+from heldout_scoring.published import classification_of_2007, detection_of_2007
 from tests.documents import DOCUMENTS
 from tests.pages.conftest import Browser
 from tests.shared import ROOT

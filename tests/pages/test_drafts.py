@@ -20,7 +20,7 @@ from PIL import Image
 from sqlalchemy import func, select, text, update
 from starlette.testclient import TestClient
 
-import scoring
+import heldout_scoring
 from app.challenges import challenges
 from app.challenges.terms import current_terms
 from app.images import archives
@@ -354,7 +354,7 @@ def test_hidden_images_get_neutral_names_which_only_workers_can_trace_back(place
     assert secret.sealed.startswith(b"age-encryption.org")
     shown = {PurePath(name).stem: content for name, content in archives.contents_of(place.platform, phase.id)}
     with place.platform.truths.materialise(truth.key) as path:
-        labels = scoring.GroundTruth.open(path).tables.labels
+        labels = heldout_scoring.GroundTruth.open(path).tables.labels
     for column, name in enumerate(names):
         with Image.open(io.BytesIO(shown[name])) as image:
             is_cat = np.asarray(image).mean() < 100

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import delete, func, select, text, update
 from sqlalchemy.orm import Session
 
-import scoring
+import heldout_scoring
 from app.boards import team_views
 from app.challenges import news, terms
 from app.challenges.phase_rules import PhaseRules
@@ -100,7 +100,7 @@ def submission_of(people: Scene, count: int) -> list[int]:
                         competition=competition,
                         protocol=board.protocol,
                         ground_truth_id=board.ground_truth_id,
-                        scorer=scoring.SCORER,
+                        scorer=heldout_scoring.SCORER,
                     )
                 )
             other = Result(

@@ -45,7 +45,7 @@ from app.models import (
 )
 from app.organising import roles
 from app.platform import Platform
-from scoring import labels_to_png
+from heldout_scoring import labels_to_png
 from tests.pages import data_sets
 from tests.pages.data_sets import CLASS_FOLDERS, TABLE, coco_file, jpeg, kit, label_images, zipped
 from tests.pages.test_accounts import registered

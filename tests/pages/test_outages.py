@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import func, select, text
 
-import scoring
+import heldout_scoring
 from app.jobs import heartbeats, outages
 from app.models import Outage, Service, ServicePart
 from app.platform import Platform
@@ -82,7 +82,7 @@ def test_scoring_is_seen_to_work_only_with_a_worker_and_a_broker(
 ) -> None:
     def worker_is_seen() -> None:
         with platform.transaction() as session:
-            heartbeats.write_heartbeat(session, "one", Service.WORKER, scorer=scoring.SCORER, slots=2)
+            heartbeats.write_heartbeat(session, "one", Service.WORKER, scorer=heldout_scoring.SCORER, slots=2)
 
     worker_is_seen()
     outages.note_scoring(platform)

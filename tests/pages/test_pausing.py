@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sqlalchemy import select, text
 
-import scoring
+import heldout_scoring
 from app.jobs.places import outlook_of
 from app.models import AuditRecord, Disclosure, Member, Phase, User
 from app.platform import Platform
@@ -46,7 +46,7 @@ def test_a_pause_is_shown_wherever_somebody_waits_for_it(
     assert words in row["waits_for"]["text"]
     assert "is paused since" in ash.get("/challenges/paused/test/submit").text
     with platform.transaction() as session:
-        outlook = outlook_of(platform, session, scoring.SCORER, rows.phase_id).text
+        outlook = outlook_of(platform, session, heldout_scoring.SCORER, rows.phase_id).text
     assert outlook == "1 result waits until the organisers resume scoring; a new one waits with them."
     assert "is paused" in olga.get("/organise").text
 

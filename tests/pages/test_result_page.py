@@ -7,16 +7,16 @@ import pytest
 from sqlalchemy import func, select
 from starlette.testclient import TestClient
 
-import scoring
+import heldout_scoring
 from app.models import Board, ClassScore, Exhibit, Result, ResultState, Run, RunState, Submission, Upload
 from app.platform import Platform
-from scoring.results_json import to_plain
+from heldout_scoring.results_json import to_plain
 from tests.pages.statements import asked
 from tests.system.rows import Rows, made
 
 MOST_QUERIES = 7
 CLASSES = [f"class {number}" for number in range(20)]
-CURVE = to_plain(scoring.Curve("", 300, bytes(place % 5 == 0 for place in range(2000))))
+CURVE = to_plain(heldout_scoring.Curve("", 300, bytes(place % 5 == 0 for place in range(2000))))
 
 
 def add_results(rows: Rows, submission_id: int, competitions: range) -> None:
@@ -26,7 +26,7 @@ def add_results(rows: Rows, submission_id: int, competitions: range) -> None:
         for number in competitions:
             board = Board(
                 phase_id=rows.phase_id, competition=number, protocol="voc2012", ground_truth_id=rows.truths[0],
-                scorer=scoring.SCORER,
+                scorer=heldout_scoring.SCORER,
             )  # fmt: skip
             result = Result(
                 submission_id=submission_id, method_id=first.method_id, phase_id=rows.phase_id, competition=number
@@ -34,7 +34,7 @@ def add_results(rows: Rows, submission_id: int, competitions: range) -> None:
             session.add_all((board, result))
             session.flush()
             run = Run(
-                result_id=result.id, ground_truth_id=rows.truths[0], protocol="voc2012", scorer=scoring.SCORER,
+                result_id=result.id, ground_truth_id=rows.truths[0], protocol="voc2012", scorer=heldout_scoring.SCORER,
                 team_id=rows.team_id, state=RunState.SCORED, measure="AP", claimed_at=func.now(), finished_at=func.now(),
             )  # fmt: skip
             session.add(run)

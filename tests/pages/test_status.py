@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from sqlalchemy import func, select, text
 from starlette.testclient import TestClient
 
-import scoring
+import heldout_scoring
 from app.jobs import heartbeats
 from app.main import create_app
 from app.models import AuditRecord, Challenge, Phase, Service
@@ -31,7 +31,7 @@ def worker(platform: Platform) -> None:
     """One live worker, whose runs take 90 seconds."""
     with platform.transaction() as session:
         session.execute(text("DELETE FROM heartbeat"))
-        heartbeats.write_heartbeat(session, "one", Service.WORKER, scorer=scoring.SCORER, slots=2)
+        heartbeats.write_heartbeat(session, "one", Service.WORKER, scorer=heldout_scoring.SCORER, slots=2)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Select, func, join, select
 from starlette.testclient import TestClient
 
-import scoring
+import heldout_scoring
 from app.challenges import challenges, versions
 from app.evaluation import rescoring
 from app.images import making
@@ -164,7 +164,7 @@ def test_the_next_sweep_shows_pictures_of_a_version_that_an_older_process_switch
         phase = challenges.lock_phase(session, scene.phase.id)
         newest = challenges.newest_truth(session, phase.id)
         assert newest is not None
-        versions.show(session, phase, newest, scoring.SCORER)
+        versions.show(session, phase, newest, heldout_scoring.SCORER)
     assert listed(scene) == names(IMAGES)
 
     making.show_due(scene.platform)

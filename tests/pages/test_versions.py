@@ -14,7 +14,7 @@ from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 
-import scoring
+import heldout_scoring
 from app.challenges import challenges, versions
 from app.challenges.challenges import description_of
 from app.evaluation import rescoring
@@ -556,7 +556,7 @@ def kit_state(platform: Platform, code: str) -> list[Any]:
 def test_a_kill_at_any_statement_of_applying_leaves_before_or_after(
     platform: Platform, tmp_path: Path
 ) -> None:
-    truth = scoring.read_tree(small_kit(tmp_path / "fewer", without=1), "test")
+    truth = heldout_scoring.read_tree(small_kit(tmp_path / "fewer", without=1), "test")
 
     assert_all_or_nothing(
         platform,
@@ -627,7 +627,7 @@ def test_two_organisers_who_apply_at_once_make_one_version_after_the_other(
 ) -> None:
     code = kit_phase(platform, tmp_path)
     one, other = (
-        scoring.read_tree(small_kit(tmp_path / name, without=1), "test") for name in ("one", "other")
+        heldout_scoring.read_tree(small_kit(tmp_path / name, without=1), "test") for name in ("one", "other")
     )
     truths = [one, one if same else other]
     threads = [

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import scoring
+import heldout_scoring
 from app.challenges.announcing import AddressedAnnouncement, AudienceChoices, Receivers, Written, WrittenView
 from app.challenges.news import AnnouncementView, NewAnnouncement, NewsView, ReceivedView
 from app.challenges.news_pages import EMPTY
@@ -31,7 +31,7 @@ from app.operations.trial_mail import TrialMail
 from app.organising.creating import Creator, CreatorsView, OwnRequest, RequestView
 from app.people.team_choice import TeamChoice
 from app.submissions.quotas import Holder, QuotaLine, QuotaUse
-from scoring import Limits
+from heldout_scoring import Limits
 from tests.pages.drawn import EVIL
 from tests.pages.thread_samples import ANSWER
 from tests.pages.views import NOW, PHASE, VAL
@@ -96,7 +96,7 @@ def of_texts() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _of_announcing() -> Iterator[tuple[str, dict[str, Any]]]:
     announced = AddressedAnnouncement(title=EVIL, text=EVIL)
-    choices = AudienceChoices((PHASE, VAL), scoring.competitions("VOC2007"), TeamChoice((EVIL,)))
+    choices = AudienceChoices((PHASE, VAL), heldout_scoring.competitions("VOC2007"), TeamChoice((EVIL,)))
     public = WrittenView(1, True, EVIL, EVIL, "Everybody", NOW, NOW)
     to_teams = WrittenView(
         2, False, EVIL, f"# {EVIL}", EVIL, NOW, NOW, created_by=EVIL, teams=1200, people=3000

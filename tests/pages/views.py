@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import scoring
+import heldout_scoring
 from app.boards.pages import page_context
 from app.boards.rows import (
     BoardControls,
@@ -324,10 +324,10 @@ def submitting(
     page = SubmitPage(
         phase=PHASE,
         others=() if view else (EVIL,),
-        competitions=tuple(ExpectedFiles(each, EVIL) for each in scoring.competitions("VOC2007")),
+        competitions=tuple(ExpectedFiles(each, EVIL) for each in heldout_scoring.competitions("VOC2007")),
         quota=(),
         largest=1 << 30,
-        limits=scoring.Limits(),
+        limits=heldout_scoring.Limits(),
         contact=EVIL,
         asking=Asking(asked=(AskedQuestion(1, EVIL, ThreadState.ANSWERED),)),
         outlook=Outlook(3, True, 120),
@@ -350,8 +350,8 @@ def submitting(
         "quota_text": "1 of 3 detection results left in 7 days",
         "refused": (),
         "rules": {3: "trained on the given images only", 4: EVIL},
-        "given_data": [each for each in scoring.competitions("VOC2012") if each.number in {3, 5}],
-        "other_data": [each for each in scoring.competitions("VOC2012") if each.number == 4],
+        "given_data": [each for each in heldout_scoring.competitions("VOC2012") if each.number in {3, 5}],
+        "other_data": [each for each in heldout_scoring.competitions("VOC2012") if each.number == 4],
         "annotations": ("segmentations", EVIL),
         "key": "k",
         "call": EVIL,

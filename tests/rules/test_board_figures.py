@@ -10,9 +10,13 @@ from numpy.typing import NDArray
 from app.figures.board_figures import random_baseline
 from app.figures.drawings import BoardScores, MethodScores, summary_figures
 from app.web.charts.shapes import Circle, Figure, Line, Rect, Text
-from scoring.metrics.labels import ranked_average_precision, ranked_average_precision_11_points, roc_auc
-from scoring.published import classification_of_2007, detection_of_2007
-from scoring.statistics.ranks import Scoreboard
+from heldout_scoring.metrics.labels import (
+    ranked_average_precision,
+    ranked_average_precision_11_points,
+    roc_auc,
+)
+from heldout_scoring.published import classification_of_2007, detection_of_2007
+from heldout_scoring.statistics.ranks import Scoreboard
 
 DAY = datetime(2026, 11, 22, 12, tzinfo=UTC)
 FIGURE_8 = {

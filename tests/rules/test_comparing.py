@@ -11,8 +11,8 @@ import pytest
 
 from app.intake.comparing import compare
 from app.intake.reports import Renamed, VersionComparison
-from scoring import GroundTruth
-from scoring.data.tables import ActionLabels, Parts
+from heldout_scoring import GroundTruth
+from heldout_scoring.data.tables import ActionLabels, Parts
 
 CLASSES = ("cat", "dog", "owl")
 IMAGES = ("a", "b", "c", "d")

@@ -14,8 +14,8 @@ from app.intake.inspecting import hidden_finding
 from app.intake.layouts import CLASS_FOLDERS, COCO, AnnotatedSet
 from app.intake.reports import HIDDEN, IMAGES, PUBLIC, ClassChoice, ClassCount
 from app.intake.unpacking import SentPicture, Unpacked
-from scoring import GroundTruth, Problem, read_tree
-from scoring.errors import Problems
+from heldout_scoring import GroundTruth, Problem, read_tree
+from heldout_scoring.errors import Problems
 from tests.shared import SHARED, unpack
 
 CLASSES = ("cat", "dog")

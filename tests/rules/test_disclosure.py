@@ -26,7 +26,7 @@ from app.challenges.phase_rules import LEAST_FIRST, PhaseRules
 from app.core.access import Actor
 from app.models import Disclosure, Quota
 from app.organising.disclosing import refusal_of
-from scoring import ClassResult
+from heldout_scoring import ClassResult
 from tests.pages.views import NOW, ORGANISER, PARTICIPANT, PHASE
 
 SCORE = StoredScore(0.6484999, 0.6484999, None, low=0.6, high=0.7)

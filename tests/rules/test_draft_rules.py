@@ -22,7 +22,7 @@ from app.organising.draft_rules import (
     Tracks,
     What,
 )
-from scoring.competitions import classes_of
+from heldout_scoring.competitions import classes_of
 
 NOW = datetime(2027, 1, 1, 12, tzinfo=UTC)
 CLASSES = (ClassCount("heron", 3, 4, 0), ClassCount("ibis", 1, 1, 0))

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-import scoring
+import heldout_scoring
 from app.boards.rows import BoardKey
 from app.challenges.examples import WHOLE_IMAGE, _packed, example_files, has_sizes, line_grammar
 from app.challenges.phase_rules import PhaseState
 from app.models import Disclosure
 from app.operations.documentation import first_to_try
-from scoring import Description, Image
-from scoring.data.description import UNKNOWN_SIDE
+from heldout_scoring import Description, Image
+from heldout_scoring.data.description import UNKNOWN_SIDE
 from tests.pages.views import PHASE
 
 IMAGES = (Image("000001", 40, 30), Image("000002", 30, 50))
@@ -36,7 +36,7 @@ def description(dataset: str) -> Description:
     )
 
 
-CASES = [(dataset, each.number) for dataset in DATASETS for each in scoring.competitions(dataset)]
+CASES = [(dataset, each.number) for dataset in DATASETS for each in heldout_scoring.competitions(dataset)]
 
 
 @pytest.mark.parametrize(("dataset", "competition"), CASES)
@@ -44,15 +44,15 @@ def test_an_example_is_valid(dataset: str, competition: int, tmp_path: Path) -> 
     phase = description(dataset)
     archive = tmp_path / "example.tar.gz"
 
-    archive.write_bytes(_packed(phase, scoring.competition_of(dataset, competition)))
+    archive.write_bytes(_packed(phase, heldout_scoring.competition_of(dataset, competition)))
 
-    report = scoring.validate(archive, phase)
+    report = heldout_scoring.validate(archive, phase)
     assert report.problems == ()
     assert [found.number for found in report.competitions] == [competition]
 
 
 def test_an_example_is_the_same_each_time() -> None:
-    competition = scoring.competition_of("VOC2012", 3)
+    competition = heldout_scoring.competition_of("VOC2012", 3)
     first = _packed(description("VOC2012"), competition)
     _packed.cache_clear()
 
@@ -62,7 +62,7 @@ def test_an_example_is_the_same_each_time() -> None:
 
 
 def test_every_prediction_of_an_example_has_the_same_confidence() -> None:
-    files = dict(example_files(description("VOC2012"), scoring.competition_of("VOC2012", 1)))
+    files = dict(example_files(description("VOC2012"), heldout_scoring.competition_of("VOC2012", 1)))
 
     assert {line.split()[1] for content in files.values() for line in content.splitlines()} == {b"0.5"}
 
@@ -75,7 +75,9 @@ def test_no_example_is_offered_if_image_sizes_are_unknown() -> None:
 
 
 def test_every_task_has_a_line_grammar() -> None:
-    assert all(line_grammar(each.task) for dataset in DATASETS for each in scoring.competitions(dataset))
+    assert all(
+        line_grammar(each.task) for dataset in DATASETS for each in heldout_scoring.competitions(dataset)
+    )
 
 
 def test_documented_api_calls_use_an_open_board_with_public_annotation() -> None:

@@ -1,11 +1,11 @@
 """What a reader sees of a report besides its scores."""
 
-import scoring
+import heldout_scoring
 from app.results.exhibits import ClassValue, CurveView, MatrixView, csv_of, exhibits_of
-from scoring.results_json import to_plain
+from heldout_scoring.results_json import to_plain
 
-OFFICIAL = scoring.ScoreTable("Average precision", (("car", 0.61234), ("cat", None)))
-BESIDE = scoring.ScoreTable(
+OFFICIAL = heldout_scoring.ScoreTable("Average precision", (("car", 0.61234), ("cat", None)))
+BESIDE = heldout_scoring.ScoreTable(
     "Average precision, difficult objects included", (("car", 0.51234), ("cat", None), ("mean", 0.25678))
 )
 
@@ -18,7 +18,7 @@ def test_further_score_tables_are_shown_with_their_mean() -> None:
 
 
 def test_a_confusion_matrix_shows_each_count_as_a_share_of_its_row() -> None:
-    matrix = to_plain(scoring.ConfusionMatrix(("background", "car"), ((3, 1), (0, 0))))
+    matrix = to_plain(heldout_scoring.ConfusionMatrix(("background", "car"), ((3, 1), (0, 0))))
 
     [table] = exhibits_of([to_plain(OFFICIAL), matrix])
     [shown] = table.rows
@@ -27,7 +27,7 @@ def test_a_confusion_matrix_shows_each_count_as_a_share_of_its_row() -> None:
 
 
 def test_a_class_may_be_called_mean() -> None:
-    table = scoring.ScoreTable("…", (("mean", 0.5), ("car", 0.25), ("mean", 0.375)))
+    table = heldout_scoring.ScoreTable("…", (("mean", 0.5), ("car", 0.25), ("mean", 0.375)))
 
     [view] = exhibits_of([to_plain(OFFICIAL), to_plain(table)])
 

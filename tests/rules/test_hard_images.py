@@ -11,8 +11,8 @@ from app.images.hard_images import (
     labels_of_persons,
     median_ranks,
 )
-from scoring.data.matches import Counts, ImageCounts, RankedPredictions
-from scoring.metrics.ranking import IGNORED
+from heldout_scoring.data.matches import Counts, ImageCounts, RankedPredictions
+from heldout_scoring.metrics.ranking import IGNORED
 
 
 def ranking(*images: int) -> RankedPredictions:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from app.challenges.label_digests import LabelDigests, label_digests
-from scoring import BoxConvention, GroundTruth, read_tree
-from scoring.data.annotations import AnnotatedObject, Annotation, Box
-from scoring.readers.tables import truth_of_boxes
+from heldout_scoring import BoxConvention, GroundTruth, read_tree
+from heldout_scoring.data.annotations import AnnotatedObject, Annotation, Box
+from heldout_scoring.readers.tables import truth_of_boxes
 from tests.scoring.builders import Kit, annotation, part, thing
 from tests.scoring.lvis_sets import draw_lvis_set
 

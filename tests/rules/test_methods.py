@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-import scoring
+import heldout_scoring
 from app.core.errors import AnswerMissing, DescriptionTooShort, NameFixed, TrainingNotStated
 from app.models import QuestionKind
 from app.submissions.methods import (
@@ -30,8 +30,8 @@ GIVEN = Training(given_data_only=True)
 ANY = Training(other_data="ImageNet-1k", no_excluded_data=True)
 
 
-def competitions(*numbers: int) -> list[scoring.CompetitionInfo]:
-    return [scoring.competition_of("VOC2012", number) for number in numbers]
+def competitions(*numbers: int) -> list[heldout_scoring.CompetitionInfo]:
+    return [heldout_scoring.competition_of("VOC2012", number) for number in numbers]
 
 
 @pytest.mark.parametrize("other", ["lear-flat", "LEAR flat", "Lear.Flat", "LEAR_f1at", "IEAR_flat"])

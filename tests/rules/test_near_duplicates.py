@@ -19,8 +19,8 @@ from app.evaluation.near_duplicates import (
     similarity_of_sketches,
     sketch_of,
 )
-from scoring import Description, labels_to_png
-from scoring.data.description import Image
+from heldout_scoring import Description, labels_to_png
+from heldout_scoring.data.description import Image
 from tests.scoring.archives import gz, tar, written
 from tests.scoring.oracles import Prediction
 

@@ -13,7 +13,7 @@ from app.core.errors import PhaseBroken, PhaseUnfair
 from app.models import Disclosure, Quota
 from app.organising.phases import NewRules, SizeBounds, calendar_of, change_refusals, limit_refusals
 from app.web.forms import field_errors
-from scoring import Limits
+from heldout_scoring import Limits
 from tests.pages.views import PHASE
 
 NOW = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)

@@ -41,7 +41,7 @@ from app.images.viewer import (
     shown,
 )
 from app.models import ImageMode, PictureSource, Role
-from scoring import Description, Image
+from heldout_scoring import Description, Image
 from tests.pages.views import PHASE, VAL
 
 

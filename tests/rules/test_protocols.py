@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from app.challenges.protocols import WORDS, TaskDescription, describe_protocol, protocols
-from scoring.metrics.matching import CONFIDENCE_FLOOR, MAX_DETECTIONS
-from scoring.protocols import PROTOCOLS
-from scoring.tasks.detection import DETECTION
-from scoring.tasks.task import TaskRules
+from heldout_scoring.metrics.matching import CONFIDENCE_FLOOR, MAX_DETECTIONS
+from heldout_scoring.protocols import PROTOCOLS
+from heldout_scoring.tasks.detection import DETECTION
+from heldout_scoring.tasks.task import TaskRules
 
 ROWS = {row.name: row for row in PROTOCOLS.values()}
 

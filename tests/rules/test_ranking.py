@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import scoring
+import heldout_scoring
 from app.boards.ranking import best_of, classes_won, mean_ranks, medians
 
 Row = tuple[float | None, ...]
@@ -44,8 +44,8 @@ def test_mean_ranks_match_the_library(table: list[Row]) -> None:
     complete = [(str(place), row) for place, row in enumerate(table) if None not in row]
     if complete:
         names, values = zip(*complete, strict=True)
-        diagram = scoring.rank_methods(
-            scoring.Scoreboard(names, tuple(map(str, range(len(table[0])))), values)
+        diagram = heldout_scoring.rank_methods(
+            heldout_scoring.Scoreboard(names, tuple(map(str, range(len(table[0])))), values)
         )
         expected = {method.name: method.mean_rank for method in diagram.methods}
 

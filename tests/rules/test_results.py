@@ -8,9 +8,17 @@ from app.results.analyses import AnalysisView, analysis_view
 from app.results.details import classes_to_draw, curves_figure, errors_figure, sweep_figure, view_of
 from app.results.exhibits import CurveView, RocView
 from app.web.charts.shapes import Circle, Figure, Polyline
-from scoring import Curve, RocCurve
-from scoring.analysis.errors import Diagnosis, ErrorBreakdown, ErrorCount, ErrorKind, Sweep, SweepPoint, Swept
-from scoring.results_json import to_plain
+from heldout_scoring import Curve, RocCurve
+from heldout_scoring.analysis.errors import (
+    Diagnosis,
+    ErrorBreakdown,
+    ErrorCount,
+    ErrorKind,
+    Sweep,
+    SweepPoint,
+    Swept,
+)
+from heldout_scoring.results_json import to_plain
 from tests.pages.result_views import errors, sweep
 
 PR = CurveView("cat", (0.0, 0.5, 1.0), (None, 1.0, 0.5))

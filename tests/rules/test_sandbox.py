@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from app.jobs.sandbox import score
-from scoring import GroundTruth, Limits, labels_to_png, read_tree
+from heldout_scoring import GroundTruth, Limits, labels_to_png, read_tree
 from tests.pages.data_sets import zipped
 from tests.scoring.builders import Kit, annotation, thing
 from tests.shared import ROOT

@@ -9,31 +9,31 @@ from pathlib import Path
 
 import pytest
 
-import scoring
+import heldout_scoring
 from app.challenges.phase_files import snippets_of
 from app.challenges.snippets import SNIPPETS, snippet
-from scoring import Description
-from scoring.validation import Validation
+from heldout_scoring import Description
+from heldout_scoring.validation import Validation
 from tests.rules.test_examples import DATASETS, description
 
 ADDRESS = "https://challenge.example.org/api/v1/challenges/oak/test/description"
 FIRST = [  # a competition for each task of each kind of challenge
-    (dataset, next(each.number for each in scoring.competitions(dataset) if each.task == task))
+    (dataset, next(each.number for each in heldout_scoring.competitions(dataset) if each.task == task))
     for dataset in DATASETS
-    for task in dict.fromkeys(each.task for each in scoring.competitions(dataset))
+    for task in dict.fromkeys(each.task for each in heldout_scoring.competitions(dataset))
 ]
 
 
 def written(phase: Description, competition: int, folder: Path) -> Validation:
     """Run the program for a competition as people do, and check what it writes."""
-    info = scoring.competition_of(phase.dataset, competition)
+    info = heldout_scoring.competition_of(phase.dataset, competition)
     (folder / "description.json").write_text(phase.to_json())
     (folder / "write.py").write_text(snippet(phase, info, ADDRESS))
     subprocess.run([sys.executable, "write.py"], cwd=folder, check=True, timeout=60)
     archive = folder / "results.tar.gz"
     with tarfile.open(archive, "w:gz") as packed:
         packed.add(folder / "results", "results")
-    return scoring.validate(archive, phase)
+    return heldout_scoring.validate(archive, phase)
 
 
 @pytest.mark.parametrize(("dataset", "competition"), FIRST)
@@ -53,8 +53,8 @@ def test_a_program_runs_whatever_characters_a_set_and_its_images_have(tmp_path: 
 
 
 def test_every_task_has_a_program_and_a_page_shows_one_for_each() -> None:
-    tasks = {each.task for dataset in DATASETS for each in scoring.competitions(dataset)}
-    shown = snippets_of(description("VOC2012"), scoring.competitions("VOC2012"), ADDRESS)
+    tasks = {each.task for dataset in DATASETS for each in heldout_scoring.competitions(dataset)}
+    shown = snippets_of(description("VOC2012"), heldout_scoring.competitions("VOC2012"), ADDRESS)
 
     assert tasks == SNIPPETS.keys()
     assert [each.task for each in shown] == [

@@ -10,7 +10,7 @@ import structlog
 
 from app.intake import trial_results
 from app.intake.trial_results import KINDS, TrialTask, score_trials, trials_of_truth
-from scoring import GroundTruth
+from heldout_scoring import GroundTruth
 
 RANDOM = np.random.default_rng(1)
 IMAGES = tuple(f"i{number}" for number in range(30))

@@ -6,10 +6,10 @@ import pytest
 
 from app.submissions.uploads import mismatch
 from app.web.transfers import parse_range
-from scoring.archives.members import Names
-from scoring.archives.results import result_path
-from scoring.data.description import Limits
-from scoring.errors import Problems
+from heldout_scoring.archives.members import Names
+from heldout_scoring.archives.results import result_path
+from heldout_scoring.data.description import Limits
+from heldout_scoring.errors import Problems
 from tests.rules.test_submissions import phase
 
 

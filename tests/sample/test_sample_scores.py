@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from heldout_scoring import GroundTruth, Result, evaluate, read_tree, validate
 from sample import Baseline, draw_baselines, draw_challenge
-from scoring import GroundTruth, Result, evaluate, read_tree, validate
 
 SCORED_ALIKE = (1, 2, 5, 6, 9, 10)
 

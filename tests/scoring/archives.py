@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scoring.archives.members import Meter
-from scoring.archives.opening import walk
-from scoring.data.description import Description, Image, Limits
-from scoring.errors import Problem, Problems, SubmissionError
+from heldout_scoring.archives.members import Meter
+from heldout_scoring.archives.opening import walk
+from heldout_scoring.data.description import Description, Image, Limits
+from heldout_scoring.errors import Problem, Problems, SubmissionError
 
 CLASSES = ("bird", "boat", "car")
 ACTIONS = ("reading", "running")

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from scoring.data.arrays import Bytes
-from scoring.data.predictions import ClassDetections
-from scoring.metrics.matching import ClassObjects
+from heldout_scoring.data.arrays import Bytes
+from heldout_scoring.data.predictions import ClassDetections
+from heldout_scoring.metrics.matching import ClassObjects
 from tests.scoring.oracles import Corners, Prediction, Thing
 
 IMAGES = 4

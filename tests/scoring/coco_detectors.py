@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from scoring.competitions import classes_of
-from scoring.results import Result
+from heldout_scoring.competitions import classes_of
+from heldout_scoring.results import Result
 from tests.scoring.coco_sets import Plain, official, official_figures
 from tests.scoring.conftest import ReadTruth, Unpack
 

@@ -10,8 +10,8 @@ import numpy as np
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
-from scoring.metrics.coco import CocoDetections, CocoObjects, box_iou
-from scoring.metrics.coco_tables import CocoTables, tabulate_coco
+from heldout_scoring.metrics.coco import CocoDetections, CocoObjects, box_iou
+from heldout_scoring.metrics.coco_tables import CocoTables, tabulate_coco
 
 Plain = dict[str, Any]
 

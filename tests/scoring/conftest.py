@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from scoring.data.truth import GroundTruth
-from scoring.readers.voc_tree import read_tree
+from heldout_scoring.data.truth import GroundTruth
+from heldout_scoring.readers.voc_tree import read_tree
 from tests.shared import unpack
 
 settings.register_profile("steady", derandomize=True)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from PIL import Image
 
-from scoring.data.arrays import Bytes
-from scoring.readers.voc_annotations import LABEL_COLOURS
+from heldout_scoring.data.arrays import Bytes
+from heldout_scoring.readers.voc_annotations import LABEL_COLOURS
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 

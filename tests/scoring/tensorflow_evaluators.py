@@ -19,7 +19,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from scoring.data.arrays import Flags, Floats, Integers, Places
+from heldout_scoring.data.arrays import Flags, Floats, Integers, Places
 
 OFFSET: Final = 1  # its classes count from 1
 

@@ -2,14 +2,14 @@ from pathlib import Path
 
 import pytest
 
-from scoring.data.matches import open_rankings
-from scoring.data.truth import GroundTruth
-from scoring.errors import SubmissionError
-from scoring.evaluation import columns_of, evaluate
-from scoring.exhibits import Curve, ScoreTable
-from scoring.readers.voc_tree import read_tree
-from scoring.results import Result
-from scoring.scores import ClassResult
+from heldout_scoring.data.matches import open_rankings
+from heldout_scoring.data.truth import GroundTruth
+from heldout_scoring.errors import SubmissionError
+from heldout_scoring.evaluation import columns_of, evaluate
+from heldout_scoring.exhibits import Curve, ScoreTable
+from heldout_scoring.readers.voc_tree import read_tree
+from heldout_scoring.results import Result
+from heldout_scoring.scores import ClassResult
 from tests.scoring.builders import Kit, annotation, thing
 
 PEOPLE = annotation(thing("person"), thing("dog"), thing("person"))

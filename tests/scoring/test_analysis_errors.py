@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.analysis.errors import (
+from heldout_scoring.analysis.errors import (
     BACKGROUND_IOU,
     ERROR_KINDS,
     SIMILAR_CLASSES,
@@ -20,12 +20,12 @@ from scoring.analysis.errors import (
     objects_of_classes,
     with_boxes,
 )
-from scoring.data.matches import RankedPredictions
-from scoring.data.truth import GroundTruth
-from scoring.protocols import PROTOCOLS
-from scoring.readers.voc_tree import read_tree
-from scoring.results_json import from_plain, to_plain
-from scoring.tasks.detection import DETECTION, DetectionRules
+from heldout_scoring.data.matches import RankedPredictions
+from heldout_scoring.data.truth import GroundTruth
+from heldout_scoring.protocols import PROTOCOLS
+from heldout_scoring.readers.voc_tree import read_tree
+from heldout_scoring.results_json import from_plain, to_plain
+from heldout_scoring.tasks.detection import DETECTION, DetectionRules
 from tests.scoring import oracles
 from tests.scoring.builders import annotation, detections, kit, thing
 from tests.scoring.oracles import Corners, Prediction

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from scoring import AnnotatedObject, Annotation, Box, GroundTruth, truth_of_boxes
-from scoring.analysis.errors import RankedDetections
-from scoring.analysis.images import (
+from heldout_scoring import AnnotatedObject, Annotation, Box, GroundTruth, truth_of_boxes
+from heldout_scoring.analysis.errors import RankedDetections
+from heldout_scoring.analysis.images import (
     Example,
     examples_of_detections,
     examples_of_ranking,
     examples_of_segmentation,
 )
-from scoring.data.matches import ImageCounts, RankedPredictions
-from scoring.data.predictions import ClassDetections
-from scoring.protocols import PROTOCOLS
-from scoring.tasks.detection import DETECTION, load
+from heldout_scoring.data.matches import ImageCounts, RankedPredictions
+from heldout_scoring.data.predictions import ClassDetections
+from heldout_scoring.protocols import PROTOCOLS
+from heldout_scoring.tasks.detection import DETECTION, load
 
 RULES = PROTOCOLS["voc2012"].rules_of(DETECTION)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.analysis.errors import (
+from heldout_scoring.analysis.errors import (
     IOU_THRESHOLDS,
     MIN_AREAS,
     RankedDetections,
@@ -20,15 +20,15 @@ from scoring.analysis.errors import (
     sweep_object_area,
     with_boxes,
 )
-from scoring.data.matches import RankedPredictions, open_rankings
-from scoring.data.predictions import ClassDetections
-from scoring.evaluation import evaluate
-from scoring.metrics.labels import ranked_average_precision
-from scoring.metrics.matching import ClassObjects
-from scoring.protocols import PROTOCOLS
-from scoring.readers.voc_tree import read_tree
-from scoring.results_json import from_plain, to_plain
-from scoring.tasks.detection import DETECTION, load
+from heldout_scoring.data.matches import RankedPredictions, open_rankings
+from heldout_scoring.data.predictions import ClassDetections
+from heldout_scoring.evaluation import evaluate
+from heldout_scoring.metrics.labels import ranked_average_precision
+from heldout_scoring.metrics.matching import ClassObjects
+from heldout_scoring.protocols import PROTOCOLS
+from heldout_scoring.readers.voc_tree import read_tree
+from heldout_scoring.results_json import from_plain, to_plain
+from heldout_scoring.tasks.detection import DETECTION, load
 from tests.scoring import oracles
 from tests.scoring.builders import IMAGES, annotation, detections, ground_truth, kit, thing
 from tests.scoring.conftest import ReadTruth, Unpack

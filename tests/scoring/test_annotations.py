@@ -1,7 +1,7 @@
 import pytest
 
-from scoring.data.annotations import Box, Part
-from scoring.readers.voc_annotations import (
+from heldout_scoring.data.annotations import Box, Part
+from heldout_scoring.readers.voc_annotations import (
     AnnotationError,
     ListedImage,
     read_image_set,

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from scoring.archives.members import Meter, Names
-from scoring.archives.opening import folder_members
-from scoring.data.description import Limits
-from scoring.errors import Problems
+from heldout_scoring.archives.members import Meter, Names
+from heldout_scoring.archives.opening import folder_members
+from heldout_scoring.data.description import Limits
+from heldout_scoring.errors import Problems
 from tests.scoring.archives import detections, gz, tar, walked, written, xz, zip_of
 
 FILES = detections()

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from scoring.archives.members import Names
-from scoring.data.description import Limits
-from scoring.errors import Problems
+from heldout_scoring.archives.members import Names
+from heldout_scoring.data.description import Limits
+from heldout_scoring.errors import Problems
 from tests.scoring.archives import special, tar, walked, written
 
 

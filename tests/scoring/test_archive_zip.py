@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.data.description import Limits
+from heldout_scoring.data.description import Limits
 from tests.scoring.archives import (
     FOLDER,
     End,

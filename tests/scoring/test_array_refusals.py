@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from scoring import (
+from heldout_scoring import (
     Confidences,
     DataError,
     Detections,

@@ -3,7 +3,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.data.array_files import ForeignFileError, Packed, pack, pack_words, unpack, unpack_words, write
+from heldout_scoring.data.array_files import (
+    ForeignFileError,
+    Packed,
+    pack,
+    pack_words,
+    unpack,
+    unpack_words,
+    write,
+)
 
 
 def content() -> Packed:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring import Description, Image, Validation
+from heldout_scoring import Description, Image, Validation
 from tests.attacks import ACTIONS, CLASSES, Upload, failure_of, read_manifest
 
 pytestmark = [pytest.mark.slow, pytest.mark.shared]
@@ -85,7 +85,7 @@ def test_no_upload_takes_long_or_leaks_into_messages(checked: list[Checked], att
 WATCHED = """
 import sys
 from pathlib import Path
-from scoring import Description, validate
+from heldout_scoring import Description, validate
 phase = Description.from_json(sys.stdin.read())
 for path in sys.argv[1:]:
     validate(Path(path), phase)

@@ -1,7 +1,7 @@
 import pytest
 
-from scoring.archives.results import Content, ResultFile, batches, is_large
-from scoring.competitions import competition_of
+from heldout_scoring.archives.results import Content, ResultFile, batches, is_large
+from heldout_scoring.competitions import competition_of
 
 KIB = 1 << 10
 

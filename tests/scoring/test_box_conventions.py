@@ -7,18 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.analysis.errors import RankedDetections, covered_areas, largest_overlaps, relative_areas
-from scoring.data.annotations import AnnotatedObject, Annotation, Box, BoxConvention, convert_boxes
-from scoring.data.description import Image
-from scoring.data.matches import RankedPredictions
-from scoring.data.predictions import ClassDetections
-from scoring.data.truth import GroundTruth
-from scoring.evaluation import evaluate
-from scoring.metrics.matching import iou_half_open, iou_inclusive
-from scoring.protocols import PROTOCOLS
-from scoring.readers.open_images import read_open_images
-from scoring.readers.tables import truth_of_boxes
-from scoring.tasks.detection import DETECTION, load
+from heldout_scoring.analysis.errors import RankedDetections, covered_areas, largest_overlaps, relative_areas
+from heldout_scoring.data.annotations import AnnotatedObject, Annotation, Box, BoxConvention, convert_boxes
+from heldout_scoring.data.description import Image
+from heldout_scoring.data.matches import RankedPredictions
+from heldout_scoring.data.predictions import ClassDetections
+from heldout_scoring.data.truth import GroundTruth
+from heldout_scoring.evaluation import evaluate
+from heldout_scoring.metrics.matching import iou_half_open, iou_inclusive
+from heldout_scoring.protocols import PROTOCOLS
+from heldout_scoring.readers.open_images import read_open_images
+from heldout_scoring.readers.tables import truth_of_boxes
+from heldout_scoring.tasks.detection import DETECTION, load
 
 INCLUSIVE, HALF_OPEN = BoxConvention
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.metrics.matching import iou_inclusive
+from heldout_scoring.metrics.matching import iou_inclusive
 from tests.scoring import oracles
 from tests.scoring.oracles import Corners
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring import GroundTruth, evaluate, read_tree
-from scoring.data.predictions import Detections
-from scoring.data.truth import choose_classes
-from scoring.evaluation import missing_truth
+from heldout_scoring import GroundTruth, evaluate, read_tree
+from heldout_scoring.data.predictions import Detections
+from heldout_scoring.data.truth import choose_classes
+from heldout_scoring.evaluation import missing_truth
 from tests.scoring.builders import Kit, annotation, part, thing
 from tests.scoring.lvis_sets import draw_lvis_set
 

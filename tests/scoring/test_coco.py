@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring import Detections, GroundTruth, evaluate
-from scoring.data.annotations import BoxConvention, convert_boxes
+from heldout_scoring import Detections, GroundTruth, evaluate
+from heldout_scoring.data.annotations import BoxConvention, convert_boxes
 from tests.scoring.conftest import ReadTruth
 
 IMAGE = {"id": 12, "width": 500, "height": 333}

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from scoring import Detections, GroundTruth, SubmissionError, evaluate_coco, validate
-from scoring.command_line import main
-from scoring.errors import Problems
-from scoring.readers.coco_json.instances import read_instances
+from heldout_scoring import Detections, GroundTruth, SubmissionError, evaluate_coco, validate
+from heldout_scoring.command_line import main
+from heldout_scoring.errors import Problems
+from heldout_scoring.readers.coco_json.instances import read_instances
 
 IMAGES = [
     {"id": 1, "width": 640, "height": 480, "file_name": "1.jpg"},

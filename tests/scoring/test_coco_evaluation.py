@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring import Detections, GroundTruth, Result, evaluate, evaluate_coco, intervals_of
-from scoring.errors import SubmissionError
-from scoring.evaluation import missing_truth
+from heldout_scoring import Detections, GroundTruth, Result, evaluate, evaluate_coco, intervals_of
+from heldout_scoring.errors import SubmissionError
+from heldout_scoring.evaluation import missing_truth
 from tests.scoring.coco_detectors import as_json, assert_equal, real_detections
 from tests.scoring.coco_masks import compressed, draw_mask_set
 from tests.scoring.coco_sets import FIGURES, Plain, draw_coco_set

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from scoring.coco_evaluation import evaluate_coco
-from scoring.results import Result
+from heldout_scoring.coco_evaluation import evaluate_coco
+from heldout_scoring.results import Result
 
 
 def result_of(annotations: list[dict[str, Any]], detections: list[dict[str, Any]], **options: Any) -> Result:

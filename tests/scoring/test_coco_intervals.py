@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring import (
+from heldout_scoring import (
     Detections,
     GroundTruth,
     evaluate,
 )
-from scoring.coco_evaluation import evaluate_coco
-from scoring.data.matches import open_rankings
-from scoring.metrics.coco import COCO_RULES
-from scoring.statistics.bootstrap import bootstrap, intervals_of
-from scoring.statistics.resampling import Draws
-from scoring.tasks.coco import COCO_DETECTION
-from scoring.tasks.task import RankingSample
+from heldout_scoring.coco_evaluation import evaluate_coco
+from heldout_scoring.data.matches import open_rankings
+from heldout_scoring.metrics.coco import COCO_RULES
+from heldout_scoring.statistics.bootstrap import bootstrap, intervals_of
+from heldout_scoring.statistics.resampling import Draws
+from heldout_scoring.tasks.coco import COCO_DETECTION
+from heldout_scoring.tasks.task import RankingSample
 from tests.scoring.coco_sets import Plain, draw_coco_set
 
 CLOSE = 1e-12

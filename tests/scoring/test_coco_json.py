@@ -4,10 +4,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring.errors import Problems, SubmissionError
-from scoring.readers.coco_json.detections import CocoResults, read_coco_detections
-from scoring.readers.coco_json.instances import CocoInstances, read_instances
-from scoring.readers.coco_json.records import JsonError, Table, read_records
+from heldout_scoring.errors import Problems, SubmissionError
+from heldout_scoring.readers.coco_json.detections import CocoResults, read_coco_detections
+from heldout_scoring.readers.coco_json.instances import CocoInstances, read_instances
+from heldout_scoring.readers.coco_json.records import JsonError, Table, read_records
 
 IMAGES = [{"id": 12, "width": 20, "height": 10}, {"id": 3, "width": 20, "height": 10}]
 CATEGORIES = [{"id": 7, "name": "car"}, {"id": 2, "name": "cat"}]

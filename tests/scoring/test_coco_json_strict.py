@@ -3,7 +3,7 @@ import random
 
 import pytest
 
-from scoring.readers.coco_json.records import JsonError, Table, read_records
+from heldout_scoring.readers.coco_json.records import JsonError, Table, read_records
 
 GOOD = b'{"image_id": 126, "category_id": 18, "bbox": [1.5, 2, 30, 4], "score": 0.25}'
 CHARACTERS = b'0123456789.+-eE[]{},:" _ab/\n'

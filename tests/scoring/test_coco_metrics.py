@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scoring.metrics.coco import arrange, box_iou
-from scoring.metrics.coco_tables import figures_by_class, figures_of, tabulate_coco
+from heldout_scoring.metrics.coco import arrange, box_iou
+from heldout_scoring.metrics.coco_tables import figures_by_class, figures_of, tabulate_coco
 from tests.scoring.coco_oracle import slow_figures
 from tests.scoring.coco_sets import (
     Plain,
@@ -62,8 +62,8 @@ def test_matching_in_parts_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     truth, found = draw_coco_set(11)
     whole = tables_of(truth, found)
 
-    monkeypatch.setattr("scoring.metrics.coco._AT_ONCE", 3)
-    monkeypatch.setattr("scoring.metrics.coco._AT_ONCE", 3)
+    monkeypatch.setattr("heldout_scoring.metrics.coco._AT_ONCE", 3)
+    monkeypatch.setattr("heldout_scoring.metrics.coco._AT_ONCE", 3)
     parts = tables_of(truth, found)
 
     np.testing.assert_array_equal(parts.precision, whole.precision)
@@ -161,7 +161,7 @@ def test_detections_are_sorted_correctly_for_huge_numbers_of_images() -> None:
 def test_classes_are_scored_the_same_together_and_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     truth, found = draw_coco_set(7)
     together = tables_of(truth, found)
-    monkeypatch.setattr("scoring.metrics.coco_tables._AT_ONCE", 1)
+    monkeypatch.setattr("heldout_scoring.metrics.coco_tables._AT_ONCE", 1)
     apart = tables_of(truth, found)
 
     assert len(together.parts) == 1 < len(apart.parts)

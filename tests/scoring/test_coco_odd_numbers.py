@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring.errors import Problems, SubmissionError
-from scoring.metrics.coco import _stably_sorted, box_iou
-from scoring.metrics.coco_tables import figures_of, tabulate_coco
-from scoring.metrics.masks import mask_intersections, masks_of_counts
-from scoring.readers.coco_json.detections import read_coco_detections
-from scoring.readers.coco_json.instances import read_instances
+from heldout_scoring.errors import Problems, SubmissionError
+from heldout_scoring.metrics.coco import _stably_sorted, box_iou
+from heldout_scoring.metrics.coco_tables import figures_of, tabulate_coco
+from heldout_scoring.metrics.masks import mask_intersections, masks_of_counts
+from heldout_scoring.readers.coco_json.detections import read_coco_detections
+from heldout_scoring.readers.coco_json.instances import read_instances
 from tests.scoring.coco_sets import Plain, boxes_of, detections_of, objects_of
 from tests.scoring.test_coco_json import BOX, FOUND, TRUTH, instances, read
 

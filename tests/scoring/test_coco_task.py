@@ -8,15 +8,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring import DataError, Detections, GroundTruth, Result, ScoreTable, evaluate, truth_of_boxes, validate
-from scoring.coco_evaluation import evaluate_coco
-from scoring.data.description import Description, Limits
-from scoring.errors import SubmissionError
-from scoring.evaluation import missing_truth
-from scoring.metrics.coco import COCO_RULES
-from scoring.protocols import COCO
-from scoring.tasks.coco import COCO_DETECTION
-from scoring.tasks.task import TaskRules
+from heldout_scoring import (
+    DataError,
+    Detections,
+    GroundTruth,
+    Result,
+    ScoreTable,
+    evaluate,
+    truth_of_boxes,
+    validate,
+)
+from heldout_scoring.coco_evaluation import evaluate_coco
+from heldout_scoring.data.description import Description, Limits
+from heldout_scoring.errors import SubmissionError
+from heldout_scoring.evaluation import missing_truth
+from heldout_scoring.metrics.coco import COCO_RULES
+from heldout_scoring.protocols import COCO
+from heldout_scoring.tasks.coco import COCO_DETECTION
+from heldout_scoring.tasks.task import TaskRules
 from tests.scoring.archives import gz, tar, written
 from tests.scoring.coco_masks import draw_mask_set
 from tests.scoring.coco_sets import Plain, draw_coco_set

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.exhibits import ConfusionMatrix, Curve, Exhibit, RocCurve, ScoreTable
-from scoring.results import Result
-from scoring.results_json import dense, from_plain, sparse, to_plain
-from scoring.scores import ClassResult
+from heldout_scoring.exhibits import ConfusionMatrix, Curve, Exhibit, RocCurve, ScoreTable
+from heldout_scoring.results import Result
+from heldout_scoring.results_json import dense, from_plain, sparse, to_plain
+from heldout_scoring.scores import ClassResult
 
 
 class Colour(StrEnum):

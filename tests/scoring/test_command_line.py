@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring import command_line as module
-from scoring.command_line import main
-from scoring.protocols import PROTOCOLS
+from heldout_scoring import command_line as module
+from heldout_scoring.command_line import main
+from heldout_scoring.protocols import PROTOCOLS
 from tests.scoring.archives import gz, tar, zip_of
 from tests.scoring.builders import Kit, annotation, kit, thing
 
@@ -26,8 +26,8 @@ FILES = {f"{PLACE}/comp3_det_test_cat.txt": CAT, f"{PLACE}/comp3_det_test_dog.tx
 ON_THESE_CORES = """
 import os, sys
 os.sched_setaffinity(0, map(int, sys.argv[1].split(",")))
-from scoring.command_line import main
-from scoring.protocols import PROTOCOLS
+from heldout_scoring.command_line import main
+from heldout_scoring.protocols import PROTOCOLS
 sys.exit(main(sys.argv[2:]))
 """
 
@@ -461,7 +461,7 @@ def test_the_command_module_can_be_run_and_imported(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["scoring", "statistics"])
 
-    door = importlib.import_module("scoring.__main__")
+    door = importlib.import_module("heldout_scoring.__main__")
     with pytest.raises(SystemExit) as left:
         runpy.run_path(str(door.__file__), run_name="__main__")
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from scoring import labels_to_png
-from scoring.command_line import main
+from heldout_scoring import labels_to_png
+from heldout_scoring.command_line import main
 from tests.scoring.conftest import Unpack
 from tests.scoring.test_golden_small import CASES, COMPETITIONS, GOLDEN, kits
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.command_line import main
+from heldout_scoring.command_line import main
 
 
 def interrupt_whoever_reads(path: Path) -> None:

@@ -6,15 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scoring.data.arrays import Floats
-from scoring.statistics.comparison import (
+from heldout_scoring.data.arrays import Floats
+from heldout_scoring.statistics.comparison import (
     TEST_WIDENING,
     Standings,
     compare,
     standard_error_of_difference,
     standings,
 )
-from scoring.statistics.resampling import Draws, Replicates, Setup
+from heldout_scoring.statistics.resampling import Draws, Replicates, Setup
 
 SETUP = Setup("detection", "voc2012", "0f")
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from scoring import Description, Image, competition_of, validate
-from scoring.protocols import TASKS
+from heldout_scoring import Description, Image, competition_of, validate
+from heldout_scoring.protocols import TASKS
 from tests.scoring.archives import gz, tar, written
 
 PHASE = Description(

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scoring.data.predictions import ClassConfidences
-from scoring.errors import Problem, Problems, Severity
-from scoring.readers import lines
-from scoring.readers.image_index import ImageIndex, Subjects
-from scoring.readers.lines import LONGEST_LINE
-from scoring.tasks import labels as confidences
-from scoring.tasks.labels import add_repetitions, read_images, read_persons
+from heldout_scoring.data.predictions import ClassConfidences
+from heldout_scoring.errors import Problem, Problems, Severity
+from heldout_scoring.readers import lines
+from heldout_scoring.readers.image_index import ImageIndex, Subjects
+from heldout_scoring.readers.lines import LONGEST_LINE
+from heldout_scoring.tasks import labels as confidences
+from heldout_scoring.tasks.labels import add_repetitions, read_images, read_persons
 from tests.scoring.archives import IMAGES, description
 
 ACTING = ((IMAGES[0], 1), (IMAGES[0], 12), ("2010_000009", 2), (IMAGES[1], 1))

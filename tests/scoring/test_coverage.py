@@ -6,10 +6,10 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from scoring.data.arrays import Floats, Integers
-from scoring.data.matches import RankedPredictions
-from scoring.metrics.ranking import AP_AREA, average_precision, mean_of_classes
-from scoring.statistics.resampling import (
+from heldout_scoring.data.arrays import Floats, Integers
+from heldout_scoring.data.matches import RankedPredictions
+from heldout_scoring.metrics.ranking import AP_AREA, average_precision, mean_of_classes
+from heldout_scoring.statistics.resampling import (
     Draws,
     Interval,
     Replicates,

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring.data.annotations import Box, BoxConvention, Part
-from scoring.data.arrays import DataError
-from scoring.data.label_maps import LabelMaps
-from scoring.data.layouts import Layout, Layouts
-from scoring.data.predictions import Confidences, Detections
-from scoring.data.truth import GroundTruth
+from heldout_scoring.data.annotations import Box, BoxConvention, Part
+from heldout_scoring.data.arrays import DataError
+from heldout_scoring.data.label_maps import LabelMaps
+from heldout_scoring.data.layouts import Layout, Layouts
+from heldout_scoring.data.predictions import Confidences, Detections
+from heldout_scoring.data.truth import GroundTruth
 
 BOXES = [[1, 1, 10, 10], [2, 2, 9, 9], [3, 3, 8, 8]]
 

@@ -9,10 +9,10 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from scoring.data.annotations import BoxConvention
-from scoring.data.arrays import DataError
-from scoring.data.predictions import Confidences, Detections
-from scoring.data.truth import GroundTruth
+from heldout_scoring.data.annotations import BoxConvention
+from heldout_scoring.data.arrays import DataError
+from heldout_scoring.data.predictions import Confidences, Detections
+from heldout_scoring.data.truth import GroundTruth
 
 BOXES = [[1, 1, 10, 10], [2, 2, 9, 9], [3, 3, 8, 8]]
 

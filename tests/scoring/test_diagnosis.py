@@ -7,24 +7,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring import VOC2012, Confidences, DataError, Detections
-from scoring.analysis.errors import Diagnosis, Files, NoDiagnosisError, diagnose
-from scoring.analysis.images import outcomes_by_image, pack_outcomes, read_outcomes
-from scoring.data.array_files import ForeignFileError, Packed, pack
-from scoring.data.description import Limits
-from scoring.data.matches import ImageCounts, RankedPredictions
-from scoring.data.truth import GroundTruth
-from scoring.evaluation import evaluate
-from scoring.metrics.labels import class_accuracy
-from scoring.metrics.ranking import AP_AREA, mean_of_classes
-from scoring.readers.voc_tree import read_tree
-from scoring.results import Result
-from scoring.results_json import from_plain, to_plain
-from scoring.statistics.bootstrap import bootstrap, sample_of
-from scoring.statistics.comparison import compare
-from scoring.statistics.resampling import KIND, pack_replicates, read_replicates
-from scoring.tasks.detection import DETECTION
-from scoring.tasks.task import PixelSample, RankingSample, TaskRules
+from heldout_scoring import VOC2012, Confidences, DataError, Detections
+from heldout_scoring.analysis.errors import Diagnosis, Files, NoDiagnosisError, diagnose
+from heldout_scoring.analysis.images import outcomes_by_image, pack_outcomes, read_outcomes
+from heldout_scoring.data.array_files import ForeignFileError, Packed, pack
+from heldout_scoring.data.description import Limits
+from heldout_scoring.data.matches import ImageCounts, RankedPredictions
+from heldout_scoring.data.truth import GroundTruth
+from heldout_scoring.evaluation import evaluate
+from heldout_scoring.metrics.labels import class_accuracy
+from heldout_scoring.metrics.ranking import AP_AREA, mean_of_classes
+from heldout_scoring.readers.voc_tree import read_tree
+from heldout_scoring.results import Result
+from heldout_scoring.results_json import from_plain, to_plain
+from heldout_scoring.statistics.bootstrap import bootstrap, sample_of
+from heldout_scoring.statistics.comparison import compare
+from heldout_scoring.statistics.resampling import KIND, pack_replicates, read_replicates
+from heldout_scoring.tasks.detection import DETECTION
+from heldout_scoring.tasks.task import PixelSample, RankingSample, TaskRules
 from tests.scoring.builders import kit
 
 CATS, DOGS = "a_1 0.9 1 1 10 10\na_1 0.8 1 1 10 10\n", "a_1 0.9 20 5 40 30\na_2 0.7 40 5 49 9\n"

@@ -3,12 +3,12 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.exhibits import ScoreTable
-from scoring.metrics.matching import all_objects_positive
-from scoring.metrics.ranking import ELEVEN_RECALLS
-from scoring.protocols import PROTOCOLS
-from scoring.tasks.detection import DETECTION
-from scoring.tasks.task import Keyed
+from heldout_scoring.exhibits import ScoreTable
+from heldout_scoring.metrics.matching import all_objects_positive
+from heldout_scoring.metrics.ranking import ELEVEN_RECALLS
+from heldout_scoring.protocols import PROTOCOLS
+from heldout_scoring.tasks.detection import DETECTION
+from heldout_scoring.tasks.task import Keyed
 from tests.scoring import oracles
 from tests.scoring.builders import IMAGES, detections, ground_truth
 from tests.scoring.oracles import Prediction, Thing

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from scoring.statistics.ranks import (
+from heldout_scoring.statistics.ranks import (
     chi_square_p_value,
     normal_p_value,
     studentized_range_p_value,

@@ -1,7 +1,7 @@
 import json
 
-from scoring.data.description import Description
-from scoring.errors import LISTED, MAX_LISTED, Problem, Problems, Severity, SubmissionError, shown
+from heldout_scoring.data.description import Description
+from heldout_scoring.errors import LISTED, MAX_LISTED, Problem, Problems, Severity, SubmissionError, shown
 from tests.scoring.archives import description
 
 FALSE_POSITIVE = Problem("field-count", "expected 6 fields, found 5", "comp3_det_test_car.txt", 1042)

@@ -2,17 +2,17 @@ from pathlib import Path
 
 import pytest
 
-from scoring import AnnotatedObject, Annotation, Box, truth_of_boxes, validate
-from scoring.competitions import competitions
-from scoring.data.matches import open_rankings
-from scoring.data.truth import GroundTruth
-from scoring.errors import SubmissionError
-from scoring.evaluation import SCORER, columns_of, evaluate, is_scorable
-from scoring.exhibits import Curve, ScoreTable
-from scoring.protocols import PROTOCOLS
-from scoring.readers.voc_tree import read_tree
-from scoring.results import Result
-from scoring.scores import ClassResult
+from heldout_scoring import AnnotatedObject, Annotation, Box, truth_of_boxes, validate
+from heldout_scoring.competitions import competitions
+from heldout_scoring.data.matches import open_rankings
+from heldout_scoring.data.truth import GroundTruth
+from heldout_scoring.errors import SubmissionError
+from heldout_scoring.evaluation import SCORER, columns_of, evaluate, is_scorable
+from heldout_scoring.exhibits import Curve, ScoreTable
+from heldout_scoring.protocols import PROTOCOLS
+from heldout_scoring.readers.voc_tree import read_tree
+from heldout_scoring.results import Result
+from heldout_scoring.scores import ClassResult
 from tests.scoring.builders import Kit, annotation, kit, thing
 
 CAT = "a_1 0.9 1 1 10 10\n"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring import (
+from heldout_scoring import (
     PROTOCOLS,
     AnnotatedObject,
     Annotation,
@@ -30,11 +30,11 @@ from scoring import (
     read_tree,
     truth_of_boxes,
 )
-from scoring.data.annotations import BoxConvention, convert_boxes
-from scoring.data.arrays import DataError
-from scoring.data.matches import open_matches
-from scoring.tasks.detection import load
-from scoring.tasks.labels import split_persons
+from heldout_scoring.data.annotations import BoxConvention, convert_boxes
+from heldout_scoring.data.arrays import DataError
+from heldout_scoring.data.matches import open_matches
+from heldout_scoring.tasks.detection import load
+from heldout_scoring.tasks.labels import split_persons
 from tests.scoring.builders import kit
 
 IMAGES = tuple(f"i_{number:02}" for number in range(12))

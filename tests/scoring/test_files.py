@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scoring import (
+from heldout_scoring import (
     Detections,
     GroundTruth,
     PathError,
@@ -21,11 +21,11 @@ from scoring import (
     read_tree,
     validate,
 )
-from scoring.command_line import main
-from scoring.data.array_files import ForeignFileError
-from scoring.data.description import Limits
-from scoring.errors import SubmissionError, named
-from scoring.readers.voc_tree import TreeError
+from heldout_scoring.command_line import main
+from heldout_scoring.data.array_files import ForeignFileError
+from heldout_scoring.data.description import Limits
+from heldout_scoring.errors import SubmissionError, named
+from heldout_scoring.readers.voc_tree import TreeError
 from tests.scoring.archives import tar
 
 LISTS: dict[str, Any] = {"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations": []}

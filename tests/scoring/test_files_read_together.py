@@ -3,10 +3,15 @@ import random
 
 import pytest
 
-from scoring.data.predictions import ClassConfidences
-from scoring.errors import Problem, Problems, Severity
-from scoring.readers.image_index import ImageIndex
-from scoring.tasks.labels import read_images, read_images_together, read_persons, read_persons_together
+from heldout_scoring.data.predictions import ClassConfidences
+from heldout_scoring.errors import Problem, Problems, Severity
+from heldout_scoring.readers.image_index import ImageIndex
+from heldout_scoring.tasks.labels import (
+    read_images,
+    read_images_together,
+    read_persons,
+    read_persons_together,
+)
 from tests.scoring.archives import IMAGES, description
 
 INDEX = ImageIndex.of(dataclasses.replace(description(), acting=((IMAGES[0], 1), (IMAGES[0], 12))))

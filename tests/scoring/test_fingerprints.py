@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from scoring import Description, FoundCompetition, labels_to_png, validate
-from scoring.data.description import Image as Entry
+from heldout_scoring import Description, FoundCompetition, labels_to_png, validate
+from heldout_scoring.data.description import Image as Entry
 from tests.scoring.archives import gz, tar, written
 from tests.scoring.pngs import saved
 

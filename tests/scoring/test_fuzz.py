@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring import validate
+from heldout_scoring import validate
 from tests.scoring.archives import description, detections, gz, tar, written, xz, zip_of
 
 SPECIAL = (b"\xff\xff\xff\xff", b"\0\0\0\0", b"PK\1\2", b"PK\5\6", b"7777777")

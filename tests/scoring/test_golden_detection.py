@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring.errors import SubmissionError
-from scoring.evaluation import evaluate
-from scoring.exhibits import Curve
-from scoring.protocols import PROTOCOLS
-from scoring.results import Result
-from scoring.tasks.detection import DETECTION
+from heldout_scoring.errors import SubmissionError
+from heldout_scoring.evaluation import evaluate
+from heldout_scoring.exhibits import Curve
+from heldout_scoring.protocols import PROTOCOLS
+from heldout_scoring.results import Result
+from heldout_scoring.tasks.detection import DETECTION
 from tests.scoring import oracles
 from tests.scoring.conftest import ReadTruth, Unpack
 

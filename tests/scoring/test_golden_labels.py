@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring.data.tables import labels_of
-from scoring.errors import SubmissionError
-from scoring.evaluation import evaluate
-from scoring.exhibits import Curve, RocCurve
-from scoring.metrics.ranking import auc
-from scoring.protocols import PROTOCOLS
-from scoring.results import Result
-from scoring.tasks.detection import DETECTION
+from heldout_scoring.data.tables import labels_of
+from heldout_scoring.errors import SubmissionError
+from heldout_scoring.evaluation import evaluate
+from heldout_scoring.exhibits import Curve, RocCurve
+from heldout_scoring.metrics.ranking import auc
+from heldout_scoring.protocols import PROTOCOLS
+from heldout_scoring.results import Result
+from heldout_scoring.tasks.detection import DETECTION
 from tests.scoring.conftest import ReadTruth, Unpack
 
 pytestmark = pytest.mark.shared

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.errors import SubmissionError
-from scoring.evaluation import evaluate
-from scoring.exhibits import Curve
-from scoring.results import Result
-from scoring.validation import validate
+from heldout_scoring.errors import SubmissionError
+from heldout_scoring.evaluation import evaluate
+from heldout_scoring.exhibits import Curve
+from heldout_scoring.results import Result
+from heldout_scoring.validation import validate
 from tests.scoring.conftest import ReadTruth, Unpack
 
 pytestmark = pytest.mark.shared

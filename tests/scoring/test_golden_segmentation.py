@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from scoring import ConfusionMatrix, Result, SubmissionError, evaluate, read_tree, validate
-from scoring.exhibits import ScoreTable
+from heldout_scoring import ConfusionMatrix, Result, SubmissionError, evaluate, read_tree, validate
+from heldout_scoring.exhibits import ScoreTable
 from tests.scoring.conftest import ReadTruth, Unpack
 
 pytestmark = pytest.mark.shared

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.data.truth import GroundTruth
-from scoring.evaluation import evaluate
-from scoring.exhibits import ConfusionMatrix, Curve, RocCurve
-from scoring.metrics.ranking import RocPoints
-from scoring.readers.voc_tree import read_tree
-from scoring.results import Result
+from heldout_scoring.data.truth import GroundTruth
+from heldout_scoring.evaluation import evaluate
+from heldout_scoring.exhibits import ConfusionMatrix, Curve, RocCurve
+from heldout_scoring.metrics.ranking import RocPoints
+from heldout_scoring.readers.voc_tree import read_tree
+from heldout_scoring.results import Result
 from tests.shared import ROOT
 
 GOLDEN = ROOT / "tests" / "golden"

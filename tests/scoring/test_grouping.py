@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.data.arrays import Flags
-from scoring.statistics.ranks import homogeneous_groups, letters
+from heldout_scoring.data.arrays import Flags
+from heldout_scoring.statistics.ranks import homogeneous_groups, letters
 
 
 @st.composite

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given as generated
 from hypothesis import strategies as st
 
-from scoring.metrics.matching import (
+from heldout_scoring.metrics.matching import (
     Match,
     all_objects_positive,
     ioa,

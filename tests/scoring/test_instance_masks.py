@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from pycocotools import mask as official
 
-from scoring import DataError, GroundTruth, InstanceMasks, evaluate, evaluate_coco
+from heldout_scoring import DataError, GroundTruth, InstanceMasks, evaluate, evaluate_coco
 from tests.scoring.coco_detectors import as_json
 from tests.scoring.coco_masks import draw_mask_set
 from tests.scoring.coco_sets import Plain

@@ -5,11 +5,11 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from scoring.data.arrays import Integers
-from scoring.data.matches import RankedPredictions
-from scoring.metrics.ranking import AP_11_POINTS, AP_AREA, RankingMeasure, mean_of_classes
-from scoring.results_json import from_plain, to_plain
-from scoring.statistics.resampling import (
+from heldout_scoring.data.arrays import Integers
+from heldout_scoring.data.matches import RankedPredictions
+from heldout_scoring.metrics.ranking import AP_11_POINTS, AP_AREA, RankingMeasure, mean_of_classes
+from heldout_scoring.results_json import from_plain, to_plain
+from heldout_scoring.statistics.resampling import (
     NO_VALUE,
     TOO_FEW_REPLICATES,
     Draws,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scoring import (
+from heldout_scoring import (
     DataError,
     Detections,
     GroundTruth,
@@ -16,10 +16,10 @@ from scoring import (
     evaluate_coco,
     validate,
 )
-from scoring.command_line import main
-from scoring.errors import Problems
-from scoring.readers.coco_json.detections import read_coco_detections
-from scoring.readers.coco_json.instances import read_instances
+from heldout_scoring.command_line import main
+from heldout_scoring.errors import Problems
+from heldout_scoring.readers.coco_json.detections import read_coco_detections
+from heldout_scoring.readers.coco_json.instances import read_instances
 
 BOX = {"image_id": 1, "category_id": 1, "bbox": [10, 10, 100, 100]}
 IMAGES = [{"id": 1, "width": 640, "height": 480, "file_name": "1.jpg"}]

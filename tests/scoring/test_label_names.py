@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring import DataError, GroundTruth, LabelMaps, TreeError, evaluate, read_public, read_tree
+from heldout_scoring import DataError, GroundTruth, LabelMaps, TreeError, evaluate, read_public, read_tree
 from tests.scoring.builders import Kit, annotation, kit, thing
 
 TRUE = np.array([[0, 0, 1, 1], [2, 2, 255, 255]], np.uint8)

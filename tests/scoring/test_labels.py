@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.data.predictions import ClassConfidences
-from scoring.exhibits import draw_precision
-from scoring.metrics.labels import (
+from heldout_scoring.data.predictions import ClassConfidences
+from heldout_scoring.exhibits import draw_precision
+from heldout_scoring.metrics.labels import (
     ClassLabels,
     Value,
     rank_by_confidence,
@@ -16,9 +16,9 @@ from scoring.metrics.labels import (
     roc_auc,
     with_difficult,
 )
-from scoring.metrics.ranking import ELEVEN_RECALLS
-from scoring.protocols import PROTOCOLS
-from scoring.tasks.labels import ACTION, CLASSIFICATION
+from heldout_scoring.metrics.ranking import ELEVEN_RECALLS
+from heldout_scoring.protocols import PROTOCOLS
+from heldout_scoring.tasks.labels import ACTION, CLASSIFICATION
 from tests.scoring import label_oracles, oracles
 
 SUBJECTS = 12

@@ -8,9 +8,9 @@ from hypothesis import given as generated
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from scoring.data.matches import RankedPredictions
-from scoring.data.truth import GroundTruth
-from scoring.metrics.layouts import (
+from heldout_scoring.data.matches import RankedPredictions
+from heldout_scoring.data.truth import GroundTruth
+from heldout_scoring.metrics.layouts import (
     MatchLayouts,
     match_boxed_persons_2007,
     match_boxed_persons_2007_corrected,
@@ -19,8 +19,8 @@ from scoring.metrics.layouts import (
     match_persons_2008_corrected,
     persons_of_layout_set,
 )
-from scoring.metrics.matching import iou_inclusive
-from scoring.metrics.ranking import average_precision
+from heldout_scoring.metrics.matching import iou_inclusive
+from heldout_scoring.metrics.ranking import average_precision
 from tests.scoring import layout_oracles as oracles
 from tests.scoring.layout_builders import layouts_of, limb, truth_of, truth_of_images
 from tests.scoring.layout_oracles import PARTS, Given, Key, Limb, Person

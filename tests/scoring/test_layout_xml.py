@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given as generated
 from hypothesis import strategies as st
 
-from scoring.data.annotations import Box, Part
-from scoring.data.layouts import UNLISTED, Layout, layouts_to_xml
-from scoring.errors import Problem, Problems, Severity
-from scoring.readers.image_index import ImageIndex
-from scoring.tasks.detection import inverted, read_detections
+from heldout_scoring.data.annotations import Box, Part
+from heldout_scoring.data.layouts import UNLISTED, Layout, layouts_to_xml
+from heldout_scoring.errors import Problem, Problems, Severity
+from heldout_scoring.readers.image_index import ImageIndex
+from heldout_scoring.tasks.detection import inverted, read_detections
 from tests.scoring.layout_builders import HEAD, layout, phase, read, results
 
 BOXED = phase(("a_1", 0))
@@ -255,14 +255,14 @@ def test_invalid_bytes_are_reported_as_not_well_formed() -> None:
 
 
 def test_long_files_are_read_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scoring.archives.xml_records.MOST_ELEMENTS", 30)
+    monkeypatch.setattr("heldout_scoring.archives.xml_records.MOST_ELEMENTS", 30)
     assert "too many elements; at most 30 are read" in problems(results(*[layout()] * 9))[-1]
-    monkeypatch.setattr("scoring.archives.xml_records.MAX_FILE_PROBLEMS", 3)
+    monkeypatch.setattr("heldout_scoring.archives.xml_records.MAX_FILE_PROBLEMS", 3)
     assert (
         "stopped after 3 problems in this file; what follows line 4 was not read"
         in problems(results(*["<a/>"] * 9))[-1]
     )
-    monkeypatch.setattr("scoring.archives.xml_records.MOST_BYTES", 100)
+    monkeypatch.setattr("heldout_scoring.archives.xml_records.MOST_BYTES", 100)
     assert "the file has 4 bytes" not in problems("<a/>")[0]
     assert problems(" " * 101) == [
         "comp7_layout_val.xml: the file has 101 bytes, too large; at most 100 are read as XML"

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from scoring import (
+from heldout_scoring import (
     AnnotatedObject,
     Annotation,
     Box,

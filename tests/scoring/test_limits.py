@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from scoring import (
+from heldout_scoring import (
     AnnotatedObject,
     Annotation,
     Box,

@@ -2,12 +2,12 @@
 
 from functools import partial
 
-from scoring.errors import Problems
-from scoring.readers.image_index import ImageIndex
-from scoring.readers.lines import LineReader
-from scoring.tasks import detection as detections
-from scoring.tasks import labels as rankings
-from scoring.tasks.detection import Reading
+from heldout_scoring.errors import Problems
+from heldout_scoring.readers.image_index import ImageIndex
+from heldout_scoring.readers.lines import LineReader
+from heldout_scoring.tasks import detection as detections
+from heldout_scoring.tasks import labels as rankings
+from heldout_scoring.tasks.detection import Reading
 from tests.scoring.archives import description
 
 INDEX = ImageIndex.of(description())

@@ -3,8 +3,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.readers import lines
-from scoring.readers.lines import with_single_blanks
+from heldout_scoring.readers import lines
+from heldout_scoring.readers.lines import with_single_blanks
 
 blocks = st.lists(st.sampled_from([b"a", b" ", b"\t", b"\n", b"b c\n"]), max_size=12).map(b"".join)
 

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scoring.data.predictions import ClassDetections
-from scoring.errors import Problem, Problems, Severity
-from scoring.readers import lines
-from scoring.readers.image_index import ImageIndex
-from scoring.readers.lines import LONGEST_LINE, Invalid, Row, parse_line
-from scoring.tasks import detection
-from scoring.tasks.detection import Reading, inverted, outside, read_detections, read_in_blocks
+from heldout_scoring.data.predictions import ClassDetections
+from heldout_scoring.errors import Problem, Problems, Severity
+from heldout_scoring.readers import lines
+from heldout_scoring.readers.image_index import ImageIndex
+from heldout_scoring.readers.lines import LONGEST_LINE, Invalid, Row, parse_line
+from heldout_scoring.tasks import detection
+from heldout_scoring.tasks.detection import Reading, inverted, outside, read_detections, read_in_blocks
 from tests.scoring.archives import description
 
 INDEX = ImageIndex.of(description())
@@ -233,7 +233,7 @@ def test_only_malformed_lines_take_the_slow_parser(monkeypatch: pytest.MonkeyPat
         matched.append(line)
         return parse_line(line, images)
 
-    monkeypatch.setattr("scoring.tasks.detection.parse_line", watched)
+    monkeypatch.setattr("heldout_scoring.tasks.detection.parse_line", watched)
     wrong = [
         b"000009 0.5 1 2 3 4",
         b"000001 0.5 1 2 3",

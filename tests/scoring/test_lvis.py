@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring import Detections, GroundTruth, ScoreTable, evaluate, validate
-from scoring.coco_evaluation import evaluate_coco
-from scoring.command_line import main
-from scoring.errors import SubmissionError
-from scoring.evaluation import missing_truth
-from scoring.statistics.bootstrap import intervals_of
+from heldout_scoring import Detections, GroundTruth, ScoreTable, evaluate, validate
+from heldout_scoring.coco_evaluation import evaluate_coco
+from heldout_scoring.command_line import main
+from heldout_scoring.errors import SubmissionError
+from heldout_scoring.evaluation import missing_truth
+from heldout_scoring.statistics.bootstrap import intervals_of
 from tests.scoring.archives import gz, tar, written
 from tests.scoring.coco_sets import Plain
 from tests.scoring.lvis_sets import FIGURES, draw_lvis_set, official_lvis

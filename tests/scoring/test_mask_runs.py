@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from pycocotools import mask as official
 
-from scoring.data.arrays import Floats
-from scoring.data.label_maps import Masks, join_masks, take_masks
-from scoring.metrics.masks import (
+from heldout_scoring.data.arrays import Floats
+from heldout_scoring.data.label_maps import Masks, join_masks, take_masks
+from heldout_scoring.metrics.masks import (
     mask_intersections,
     mask_iou,
     masks_of_counts,
@@ -89,7 +89,7 @@ def test_large_sets_are_compared_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
     one, other = np.arange(12), np.arange(12)[::-1]
     whole = mask_iou(masks, one, other, np.zeros(12, np.bool_))
 
-    monkeypatch.setattr("scoring.metrics.masks._AT_ONCE", 5)
+    monkeypatch.setattr("heldout_scoring.metrics.masks._AT_ONCE", 5)
 
     assert mask_iou(masks, one, other, np.zeros(12, np.bool_)).tolist() == whole.tolist()
 

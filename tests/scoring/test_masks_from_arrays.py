@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from pycocotools import mask as official_mask
 
-from scoring import DataError, Detections, GroundTruth, InstanceMasks, Result, ScoreTable, evaluate
+from heldout_scoring import DataError, Detections, GroundTruth, InstanceMasks, Result, ScoreTable, evaluate
 from tests.scoring.coco_masks import draw_mask_set
 from tests.scoring.coco_sets import FIGURES, Plain, draw_coco_set, official, official_figures
 from tests.scoring.test_instance_masks import decoded

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.metrics.matching import Match, iou_inclusive, match_pascal, match_pascal_2006
+from heldout_scoring.metrics.matching import Match, iou_inclusive, match_pascal, match_pascal_2006
 from tests.scoring import oracles
 from tests.scoring.builders import IMAGES, detections, ground_truth
 from tests.scoring.oracles import Prediction, Thing

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
-from scoring import GroundTruth, validate
-from scoring.archives.results import explain
-from scoring.data.annotations import Annotation
-from scoring.evaluation import missing_truth
-from scoring.readers.tables import truth_of_boxes
+from heldout_scoring import GroundTruth, validate
+from heldout_scoring.archives.results import explain
+from heldout_scoring.data.annotations import Annotation
+from heldout_scoring.evaluation import missing_truth
+from heldout_scoring.readers.tables import truth_of_boxes
 from tests.scoring.archives import FOLDER, description, detections, gz, tar, written
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring import Detections, GroundTruth, Result, evaluate, evaluate_coco, read_tree
-from scoring.command_line import main
-from scoring.errors import Problems
+from heldout_scoring import Detections, GroundTruth, Result, evaluate, evaluate_coco, read_tree
+from heldout_scoring.command_line import main
+from heldout_scoring.errors import Problems
 from tests.scoring.builders import Kit, annotation, kit, thing
 
 BOXES = [[0, 0, 10, 10], [20, 20, 50, 50], [60, 60, 90, 90]]

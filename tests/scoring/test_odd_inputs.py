@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import scoring
-from scoring import (
+import heldout_scoring
+from heldout_scoring import (
     Confidences,
     DataError,
     Detections,
@@ -298,23 +298,23 @@ def test_a_copy_says_the_same(sent: Sent, copied: Callable[[Any], Any]) -> None:
 
 @pytest.mark.parametrize("name", ["voc2006", "voc2012", "open_images_metrics", "coco", "lvis"])
 def test_protocols_can_be_sent_to_another_process(name: str) -> None:
-    protocol = scoring.PROTOCOLS[name]
+    protocol = heldout_scoring.PROTOCOLS[name]
 
     sent = pickle.loads(pickle.dumps(protocol))
 
-    assert scoring.protocol_of(sent) is sent  # its rules are those of its name
+    assert heldout_scoring.protocol_of(sent) is sent  # its rules are those of its name
     assert (sent.name, sent.title) == (protocol.name, protocol.title)
 
 
 def test_everything_public_works_without_docstrings_and_assertions() -> None:
     program = """
-import scoring
+import heldout_scoring
 for name in scoring.__all__:
     getattr(scoring, name)
-truth = scoring.GroundTruth.from_arrays(["a"], ["cat"], [[0, 0, 9, 9]], convention="half-open")
-found = scoring.Detections.from_arrays(["a"], ["cat"], [0.5], [[0, 0, 9, 9]])
-result = scoring.evaluate(found, truth, protocol="voc2012")
-print(result.headline, scoring.intervals_of(result, truth, replicates=9).rows[-1].value)
+truth = heldout_scoring.GroundTruth.from_arrays(["a"], ["cat"], [[0, 0, 9, 9]], convention="half-open")
+found = heldout_scoring.Detections.from_arrays(["a"], ["cat"], [0.5], [[0, 0, 9, 9]])
+result = heldout_scoring.evaluate(found, truth, protocol="voc2012")
+print(result.headline, heldout_scoring.intervals_of(result, truth, replicates=9).rows[-1].value)
 """
 
     done = subprocess.run([sys.executable, "-OO", "-c", program], capture_output=True, text=True, check=False)

@@ -1,9 +1,9 @@
 import pytest
 
-from scoring.data.annotations import AnnotatedObject, Box
-from scoring.data.description import Image
-from scoring.readers.open_images import read_open_images
-from scoring.readers.voc_annotations import AnnotationError
+from heldout_scoring.data.annotations import AnnotatedObject, Box
+from heldout_scoring.data.description import Image
+from heldout_scoring.readers.open_images import read_open_images
+from heldout_scoring.readers.voc_annotations import AnnotationError
 
 HEADER = "ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax,IsOccluded,IsTruncated,IsGroupOf,IsDepiction,IsInside"
 CAT = "a,xclick,/m/01yrx,1,0.5,1,0,0.25,0,0,0,0,0"

@@ -6,21 +6,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring.data.description import Image
-from scoring.data.predictions import ClassDetections, Detections
-from scoring.data.truth import GroundTruth
-from scoring.protocols import PROTOCOLS
-from scoring.readers.open_images import (
+from heldout_scoring.data.description import Image
+from heldout_scoring.data.predictions import ClassDetections, Detections
+from heldout_scoring.data.truth import GroundTruth
+from heldout_scoring.protocols import PROTOCOLS
+from heldout_scoring.readers.open_images import (
     Hierarchy,
     expand_detections,
     read_hierarchy,
     read_open_images,
     read_open_images_detections,
 )
-from scoring.readers.tables import truth_of_boxes
-from scoring.readers.voc_annotations import AnnotationError
-from scoring.tasks.detection import DETECTION, load
-from scoring.tasks.task import Keyed
+from heldout_scoring.readers.tables import truth_of_boxes
+from heldout_scoring.readers.voc_annotations import AnnotationError
+from heldout_scoring.tasks.detection import DETECTION, load
+from heldout_scoring.tasks.task import Keyed
 from tests.scoring.tensorflow_evaluators import load_expansion
 
 IMAGES = (Image("a", 100, 100), Image("b", 100, 100))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring import (
+from heldout_scoring import (
     COCO,
     VOC2006,
     VOC2007,
@@ -27,18 +27,18 @@ from scoring import (
     evaluate_coco,
     intervals_of,
 )
-from scoring.data.arrays import Floats
-from scoring.data.predictions import ClassDetections
-from scoring.metrics.coco import COCO_RULES, LVIS_RULES
-from scoring.metrics.matching import ClassObjects, IoU, Matches, match_pascal
-from scoring.metrics.ranking import AP_AREA, pool_all_classes
-from scoring.protocols import PROTOCOLS, Protocol, spell
-from scoring.results import rules_of
-from scoring.tasks.coco import COCO_DETECTION, COCO_SEGMENTATION
-from scoring.tasks.detection import DETECTION
-from scoring.tasks.labels import CLASSIFICATION
-from scoring.tasks.segmentation import SEGMENTATION
-from scoring.tasks.task import Task, TaskRules
+from heldout_scoring.data.arrays import Floats
+from heldout_scoring.data.predictions import ClassDetections
+from heldout_scoring.metrics.coco import COCO_RULES, LVIS_RULES
+from heldout_scoring.metrics.matching import ClassObjects, IoU, Matches, match_pascal
+from heldout_scoring.metrics.ranking import AP_AREA, pool_all_classes
+from heldout_scoring.protocols import PROTOCOLS, Protocol, spell
+from heldout_scoring.results import rules_of
+from heldout_scoring.tasks.coco import COCO_DETECTION, COCO_SEGMENTATION
+from heldout_scoring.tasks.detection import DETECTION
+from heldout_scoring.tasks.labels import CLASSIFICATION
+from heldout_scoring.tasks.segmentation import SEGMENTATION
+from heldout_scoring.tasks.task import Task, TaskRules
 from tests.scoring.coco_detectors import as_json
 from tests.scoring.coco_masks import draw_mask_set
 from tests.scoring.coco_sets import draw_coco_set

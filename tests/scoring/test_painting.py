@@ -3,11 +3,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring import SubmissionError, create_segmentations_from_detections, validate
-from scoring.data.arrays import Bytes
-from scoring.data.description import Description, Image
-from scoring.readers.voc_annotations import read_label_image
-from scoring.tasks.segmentation import paint
+from heldout_scoring import SubmissionError, create_segmentations_from_detections, validate
+from heldout_scoring.data.arrays import Bytes
+from heldout_scoring.data.description import Description, Image
+from heldout_scoring.readers.voc_annotations import read_label_image
+from heldout_scoring.tasks.segmentation import paint
 from tests.scoring.archives import description
 
 PHASE = Description(

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from scoring.parallel import DEFAULT_THREADS, parallel_map, thread_count, use_threads
+from heldout_scoring.parallel import DEFAULT_THREADS, parallel_map, thread_count, use_threads
 from tests.patience import LIMIT
 
 

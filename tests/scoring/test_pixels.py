@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from scoring.archives.png import Header, Png, PngError, labels_of, open_png
-from scoring.data.arrays import Bytes
+from heldout_scoring.archives.png import Header, Png, PngError, labels_of, open_png
+from heldout_scoring.data.arrays import Bytes
 from tests.scoring.pngs import Parts, chunk, filtered, picture, saved
 
 images = arrays(np.uint8, array_shapes(min_dims=2, max_dims=2, max_side=19), elements=st.integers(0, 255))
@@ -40,7 +40,7 @@ def test_simple_filters_are_decoded_without_pillow(labels: Bytes, data: st.DataO
     height, width = labels.shape
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.delattr("scoring.archives.png._read_by_pillow")
+        patch.delattr("heldout_scoring.archives.png._read_by_pillow")
         found = read(Parts(width, height, stream=filtered(labels, filters)).to_bytes())
 
     assert np.array_equal(found, labels)

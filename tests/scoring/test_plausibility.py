@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring import Validation, count_objects, validate
-from scoring.data.description import UNKNOWN_SIDE, Description, Image, PublicCounts
-from scoring.errors import Problem
+from heldout_scoring import Validation, count_objects, validate
+from heldout_scoring.data.description import UNKNOWN_SIDE, Description, Image, PublicCounts
+from heldout_scoring.errors import Problem
 from tests.scoring.archives import gz, tar, written
 from tests.scoring.conftest import ReadTruth
 

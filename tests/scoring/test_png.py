@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from scoring.archives.png import INDEXED, MOST_CHUNKS, Header, PngError, labels_to_png, open_png
-from scoring.data.arrays import DataError
-from scoring.readers.voc_annotations import LABEL_COLOURS
+from heldout_scoring.archives.png import INDEXED, MOST_CHUNKS, Header, PngError, labels_to_png, open_png
+from heldout_scoring.data.arrays import DataError
+from heldout_scoring.readers.voc_annotations import LABEL_COLOURS
 from tests.scoring.pngs import SIGNATURE, Parts, chunk, picture, saved
 
 SIZE = (4, 3)

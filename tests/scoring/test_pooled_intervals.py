@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring import Detections, GroundTruth, bootstrap, evaluate
-from scoring.statistics.resampling import Draws
+from heldout_scoring import Detections, GroundTruth, bootstrap, evaluate
+from heldout_scoring.statistics.resampling import Draws
 
 IMAGES, CLASSES, REPLICATES = 8, ("car", "cat", "dog"), 40
 WEIGHTED = ["weighted_pascal_voc_detection_metrics", "weighted_pascal_voc_detection_metrics-documented"]

@@ -2,21 +2,21 @@ from dataclasses import replace
 
 import pytest
 
-from scoring.competitions import CHALLENGES
-from scoring.data.tables import PARTS
-from scoring.metrics.layouts import (
+from heldout_scoring.competitions import CHALLENGES
+from heldout_scoring.data.tables import PARTS
+from heldout_scoring.metrics.layouts import (
     match_boxed_persons_2007,
     match_boxed_persons_2007_corrected,
     match_parts,
     match_persons_2008,
     match_persons_2008_corrected,
 )
-from scoring.metrics.matching import match_pascal, match_pascal_2006
-from scoring.metrics.ranking import average_precision, average_precision_11_points
-from scoring.protocols import PROTOCOLS, TASKS, Protocol, default_protocol, protocol_of, spell
-from scoring.tasks.detection import DETECTION
-from scoring.tasks.layout import LAYOUT
-from scoring.tasks.task import TaskRules
+from heldout_scoring.metrics.matching import match_pascal, match_pascal_2006
+from heldout_scoring.metrics.ranking import average_precision, average_precision_11_points
+from heldout_scoring.protocols import PROTOCOLS, TASKS, Protocol, default_protocol, protocol_of, spell
+from heldout_scoring.tasks.detection import DETECTION
+from heldout_scoring.tasks.layout import LAYOUT
+from heldout_scoring.tasks.task import TaskRules
 
 YEARS = [f"voc{year}" for year in range(2006, 2013)]
 CORRECTED = [f"voc{year}-corrected" for year in (2007, 2008, 2009)]

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from PIL import Image as Picture
 
-from scoring import Image, TreeError, read_public, read_tree
-from scoring.data.description import UNKNOWN_SIDE
-from scoring.readers.image_index import ImageIndex
+from heldout_scoring import Image, TreeError, read_public, read_tree
+from heldout_scoring.data.description import UNKNOWN_SIDE
+from heldout_scoring.readers.image_index import ImageIndex
 from tests.scoring.builders import Kit, annotation, kit, thing
 from tests.scoring.conftest import Unpack
 from tests.scoring.test_annotations import OF_2006

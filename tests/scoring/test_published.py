@@ -2,7 +2,7 @@ from statistics import median
 
 import pytest
 
-from scoring.published import classification_of_2007, detection_of_2007
+from heldout_scoring.published import classification_of_2007, detection_of_2007
 
 
 def test_the_classification_table_reproduces_the_medians_of_figure_7() -> None:

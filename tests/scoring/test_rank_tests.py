@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.published import classification_of_2007, detection_of_2007
-from scoring.results_json import from_plain, to_plain
-from scoring.statistics.ranks import (
+from heldout_scoring.published import classification_of_2007, detection_of_2007
+from heldout_scoring.results_json import from_plain, to_plain
+from heldout_scoring.statistics.ranks import (
     RankDiagram,
     Scoreboard,
     compare_pairs,

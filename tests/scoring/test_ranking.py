@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.data.arrays import Floats
-from scoring.metrics.ranking import (
+from heldout_scoring.data.arrays import Floats
+from heldout_scoring.metrics.ranking import (
     ELEVEN_RECALLS,
     Measure,
     average_precision,

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from scoring import GroundTruth, SubmissionError, evaluate, read_tree, validate
-from scoring.errors import Problem
+from heldout_scoring import GroundTruth, SubmissionError, evaluate, read_tree, validate
+from heldout_scoring.errors import Problem
 from tests.scoring.archives import gz, tar, written, zip_of
 from tests.scoring.builders import Kit, annotation, thing
 

@@ -1,6 +1,12 @@
 import pytest
 
-from scoring.competitions import CHALLENGES, competition_of, competitions, expected_files, file_name_as_regex
+from heldout_scoring.competitions import (
+    CHALLENGES,
+    competition_of,
+    competitions,
+    expected_files,
+    file_name_as_regex,
+)
 from tests.scoring.archives import ACTIONS, CLASSES, IMAGES, description
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring import GroundTruth, evaluate, read_tree
-from scoring.data.predictions import Detections
-from scoring.data.truth import rename_images
+from heldout_scoring import GroundTruth, evaluate, read_tree
+from heldout_scoring.data.predictions import Detections
+from heldout_scoring.data.truth import rename_images
 from tests.scoring.builders import Kit, annotation, part, thing
 from tests.scoring.lvis_sets import draw_lvis_set
 

@@ -8,11 +8,11 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from scoring.data.arrays import Floats, Integers
-from scoring.data.matches import ImageCounts, RankedPredictions
-from scoring.metrics.labels import iou_of_labels, roc_auc
-from scoring.metrics.matching import iou_inclusive, match_pascal
-from scoring.metrics.ranking import (
+from heldout_scoring.data.arrays import Floats, Integers
+from heldout_scoring.data.matches import ImageCounts, RankedPredictions
+from heldout_scoring.metrics.labels import iou_of_labels, roc_auc
+from heldout_scoring.metrics.matching import iou_inclusive, match_pascal
+from heldout_scoring.metrics.ranking import (
     AP_11_POINTS,
     AP_AREA,
     AP_AREA_OF_OBJECTS,
@@ -25,13 +25,13 @@ from scoring.metrics.ranking import (
     mean_of_classes,
     weighted_roc_auc,
 )
-from scoring.statistics.resampling import (
+from heldout_scoring.statistics.resampling import (
     Draws,
     headline_by_replicate,
     resample_confusions,
     resample_rankings,
 )
-from scoring.tasks.labels import count_positives_by_image
+from heldout_scoring.tasks.labels import count_positives_by_image
 from tests.scoring import oracles
 from tests.scoring.builders import IMAGES, detections, ground_truth
 from tests.scoring.oracles import Prediction, Thing

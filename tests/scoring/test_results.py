@@ -7,9 +7,9 @@ from typing import Any
 import matplotlib as mpl
 import pytest
 
-from scoring import Confidences, Detections, GroundTruth, LabelMaps, Result, evaluate
-from scoring.data.matches import open_rankings
-from scoring.exhibits import Curve, RocCurve
+from heldout_scoring import Confidences, Detections, GroundTruth, LabelMaps, Result, evaluate
+from heldout_scoring.data.matches import open_rankings
+from heldout_scoring.exhibits import Curve, RocCurve
 
 BOX = [1, 1, 10, 10]
 

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.data.matches import RankedPredictions
-from scoring.data.predictions import ClassConfidences
-from scoring.exhibits import EXHIBITS, RocCurve, draw_roc
-from scoring.metrics.labels import ClassLabels, rank_by_confidence, roc_auc
-from scoring.metrics.ranking import auc, ends_of_ties, roc
-from scoring.results_json import from_plain, to_plain
+from heldout_scoring.data.matches import RankedPredictions
+from heldout_scoring.data.predictions import ClassConfidences
+from heldout_scoring.exhibits import EXHIBITS, RocCurve, draw_roc
+from heldout_scoring.metrics.labels import ClassLabels, rank_by_confidence, roc_auc
+from heldout_scoring.metrics.ranking import auc, ends_of_ties, roc
+from heldout_scoring.results_json import from_plain, to_plain
 from tests.scoring import label_oracles as oracles
 
 label = st.sampled_from([1, -1, 0])

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring import (
+from heldout_scoring import (
     COCO,
     LVIS,
     VOC2007,
@@ -18,10 +18,10 @@ from scoring import (
     Result,
     evaluate,
 )
-from scoring.tasks.coco import COCO_DETECTION, LVIS_DETECTION
-from scoring.tasks.detection import DETECTION
-from scoring.tasks.layout import LAYOUT
-from scoring.tasks.task import TaskRules
+from heldout_scoring.tasks.coco import COCO_DETECTION, LVIS_DETECTION
+from heldout_scoring.tasks.detection import DETECTION
+from heldout_scoring.tasks.layout import LAYOUT
+from heldout_scoring.tasks.task import TaskRules
 
 BOXES = np.array([[0, 0, 5, 5], [40, 40, 60, 60]])
 TRUTH = GroundTruth.from_arrays(["a"] * 2, ["x"] * 2, BOXES, convention="half-open")

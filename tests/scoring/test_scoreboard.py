@@ -1,7 +1,7 @@
 import pytest
 
-from scoring.errors import SubmissionError
-from scoring.statistics.ranks import Scoreboard, read_scoreboard
+from heldout_scoring.errors import SubmissionError
+from heldout_scoring.statistics.ranks import Scoreboard, read_scoreboard
 
 
 def problems(text: str) -> list[tuple[str, int | None]]:

@@ -10,15 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from scoring import ConfusionMatrix, GroundTruth, LabelMaps, Result, SubmissionError, evaluate, read_tree
-from scoring.archives.png import labels_to_png
-from scoring.data.arrays import Bytes
-from scoring.data.label_maps import LabelMap, LabelRuns
-from scoring.data.matches import ImageCounts, open_matches
-from scoring.evaluation import columns_of
-from scoring.exhibits import ScoreTable
-from scoring.scores import ClassResult, Scores
-from scoring.tasks.segmentation import (
+from heldout_scoring import (
+    ConfusionMatrix,
+    GroundTruth,
+    LabelMaps,
+    Result,
+    SubmissionError,
+    evaluate,
+    read_tree,
+)
+from heldout_scoring.archives.png import labels_to_png
+from heldout_scoring.data.arrays import Bytes
+from heldout_scoring.data.label_maps import LabelMap, LabelRuns
+from heldout_scoring.data.matches import ImageCounts, open_matches
+from heldout_scoring.evaluation import columns_of
+from heldout_scoring.exhibits import ScoreTable
+from heldout_scoring.scores import ClassResult, Scores
+from heldout_scoring.tasks.segmentation import (
     BY_CLASS_ACCURACY,
     BY_IOU,
     NOWHERE,
@@ -27,7 +35,7 @@ from scoring.tasks.segmentation import (
     match,
     score,
 )
-from scoring.tasks.task import Keyed
+from heldout_scoring.tasks.task import Keyed
 from tests.scoring.builders import kit
 
 LABELS = ("background", "cat", "dog")

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from scoring import Description, Image, validate
-from scoring.competitions import classes_of
-from scoring.errors import MAX_COMPARED, similar_name, similar_word
+from heldout_scoring import Description, Image, validate
+from heldout_scoring.competitions import classes_of
+from heldout_scoring.errors import MAX_COMPARED, similar_name, similar_word
 from tests.scoring.archives import gz, tar, written
 
 PHASE = Description(

@@ -8,12 +8,12 @@ from typing import Final
 import numpy as np
 import pytest
 
-from scoring.data.arrays import Floats
-from scoring.data.predictions import ClassDetections
-from scoring.metrics.matching import MAX_DETECTIONS, ClassObjects
-from scoring.protocols import PROTOCOLS
-from scoring.tasks.detection import DETECTION
-from scoring.tasks.task import Keyed
+from heldout_scoring.data.arrays import Floats
+from heldout_scoring.data.predictions import ClassDetections
+from heldout_scoring.metrics.matching import MAX_DETECTIONS, ClassObjects
+from heldout_scoring.protocols import PROTOCOLS
+from heldout_scoring.tasks.detection import DETECTION
+from heldout_scoring.tasks.task import Keyed
 from tests.scoring.conftest import ReadTruth, Unpack
 from tests.scoring.tensorflow_evaluators import EVALUATORS, Boxes, Figures, Truth, evaluate_tensorflow
 

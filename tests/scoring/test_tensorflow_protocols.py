@@ -6,12 +6,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import given as generated
 from hypothesis import strategies as st
 
-from scoring import PROTOCOLS, ClassResult, Result, evaluate
-from scoring.data.annotations import AnnotatedObject, Annotation, Box
-from scoring.data.truth import GroundTruth
-from scoring.readers.tables import truth_of_boxes
-from scoring.readers.voc_tree import read_tree
-from scoring.tasks.layout import LAYOUT
+from heldout_scoring import PROTOCOLS, ClassResult, Result, evaluate
+from heldout_scoring.data.annotations import AnnotatedObject, Annotation, Box
+from heldout_scoring.data.truth import GroundTruth
+from heldout_scoring.readers.tables import truth_of_boxes
+from heldout_scoring.readers.voc_tree import read_tree
+from heldout_scoring.tasks.layout import LAYOUT
 from tests.scoring import tensorflow_oracles as oracles
 from tests.scoring.builders import Kit, annotation, thing
 from tests.scoring.oracles import Prediction, Thing

@@ -4,10 +4,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.analysis.images import Count, count_objects
-from scoring.data.description import Image
-from scoring.data.truth import GroundTruth
-from scoring.readers.voc_tree import TreeError, dataset_of, read_public, read_tree
+from heldout_scoring.analysis.images import Count, count_objects
+from heldout_scoring.data.description import Image
+from heldout_scoring.data.truth import GroundTruth
+from heldout_scoring.readers.voc_tree import TreeError, dataset_of, read_public, read_tree
 from tests.scoring.builders import Kit, annotation, kit, part, thing
 from tests.scoring.conftest import ReadTruth
 from tests.scoring.test_annotations import OF_2006

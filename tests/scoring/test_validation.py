@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from scoring import Limits, Problem, SubmissionError, Validation, validate
-from scoring.archives.results import competition_files
-from scoring.data.description import Description
-from scoring.errors import Problems
-from scoring.parallel import use_threads
+from heldout_scoring import Limits, Problem, SubmissionError, Validation, validate
+from heldout_scoring.archives.results import competition_files
+from heldout_scoring.data.description import Description
+from heldout_scoring.errors import Problems
+from heldout_scoring.parallel import use_threads
 from tests.scoring.archives import (
     FOLDER,
     IMAGES,
@@ -366,8 +366,8 @@ def test_invalid_lines_of_all_files_are_reported_together(tmp_path: Path) -> Non
 def test_reading_stops_after_too_many_problems_in_an_archive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scoring.validation.MAX_ARCHIVE_PROBLEMS", 30)
-    monkeypatch.setattr("scoring.archives.results._BATCH_FILES", 1)
+    monkeypatch.setattr("heldout_scoring.validation.MAX_ARCHIVE_PROBLEMS", 30)
+    monkeypatch.setattr("heldout_scoring.archives.results._BATCH_FILES", 1)
     files = dict.fromkeys(detections(4) | detections(3), b"wrong\n" * 25)
 
     with use_threads(1):

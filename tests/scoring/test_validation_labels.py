@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from scoring import Validation, validate
-from scoring.errors import Problem
-from scoring.tasks import labels
+from heldout_scoring import Validation, validate
+from heldout_scoring.errors import Problem
+from heldout_scoring.tasks import labels
 from tests.scoring.archives import CLASSES, FOLDER, IMAGES, description, gz, tar, written
 
 ACTING = ((IMAGES[0], 1), (IMAGES[0], 2), ("2010_000009", 1))

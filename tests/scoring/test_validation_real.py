@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring import validate
+from heldout_scoring import validate
 from tests.scoring.conftest import ReadTruth, Unpack
 
 pytestmark = pytest.mark.shared

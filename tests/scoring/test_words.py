@@ -1,6 +1,6 @@
 import polars as pl
 
-from scoring.readers.image_index import Words
+from heldout_scoring.readers.image_index import Words
 
 
 def test_a_list_finds_its_words_after_unknown_words_were_read() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scoring import Problem, Validation
+from heldout_scoring import Problem, Validation
 from tests.attacks import ACTIONS, CLASSES, Upload, failure_of, read_manifest
 from tests.scoring.builders import Kit, annotation, part, thing
 from tests.system.installations import Client, Installation, good, installation

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import scoring
+import heldout_scoring
 from tests.system.kits import IMAGES, line, packed, small_kit
 
 BOX = (1, 1, 10, 10)
@@ -35,7 +35,7 @@ def test_a_check_opens_only_the_archive_and_the_public_description(tmp_path: Pat
     kit = small_kit(tmp_path / "kit")
     archive, description = tmp_path / "results.tar.gz", tmp_path / "description.json"
     archive.write_bytes(packed({"comp3_det_test_cat.txt": b"wrong\n" + line(IMAGES[0], 0.5, BOX).encode()}))
-    description.write_text(scoring.read_tree(kit, "test").description.to_json())
+    description.write_text(heldout_scoring.read_tree(kit, "test").description.to_json())
 
     done = subprocess.run(
         [sys.executable, "-c", CHECK, archive, description], capture_output=True, check=True, timeout=60
@@ -47,7 +47,7 @@ def test_a_check_opens_only_the_archive_and_the_public_description(tmp_path: Pat
 def test_the_public_description_does_not_depend_on_hidden_annotation(tmp_path: Path) -> None:
     trees = [small_kit(tmp_path / "all"), small_kit(tmp_path / "fewer", without=3)]
 
-    truths = [scoring.read_tree(tree, "test") for tree in trees]
+    truths = [heldout_scoring.read_tree(tree, "test") for tree in trees]
 
-    assert scoring.count_objects(truths[0]) != scoring.count_objects(truths[1])
+    assert heldout_scoring.count_objects(truths[0]) != heldout_scoring.count_objects(truths[1])
     assert truths[0].description == truths[1].description

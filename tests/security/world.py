@@ -8,7 +8,7 @@ from itertools import count
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-import scoring
+import heldout_scoring
 from app.core.access import Actor, Scope
 from app.images.packs import PACK, pack
 from app.intake.annotated_pictures import PUBLIC_PICTURES
@@ -197,7 +197,7 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
     session.add(submission)
     session.flush()
     result = Result(submission_id=submission.id, method_id=method.id, phase_id=phase.id, competition=3)
-    rescore = Rescore(phase_id=phase.id, ground_truth_id=truth.id, scorer=scoring.SCORER)
+    rescore = Rescore(phase_id=phase.id, ground_truth_id=truth.id, scorer=heldout_scoring.SCORER)
     session.add_all((result, rescore))
     session.flush()
     scored, undecided = _runs(world, result, rescore)
@@ -378,7 +378,7 @@ def _add_phase(session: Session, world: World, *, is_open: bool) -> tuple[Phase,
             competition=3,
             protocol=phase.protocol,
             ground_truth_id=truth.id,
-            scorer=scoring.SCORER,
+            scorer=heldout_scoring.SCORER,
         )
     )
     add_picture(session, world.platform, phase.id, truth.id)

@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
-import scoring
+import heldout_scoring
 from app.evaluation.scoring import HANDLER
 from app.jobs import queue
 from app.models import Queue
@@ -80,7 +80,7 @@ def claim_one(site: Site, send: Callable[[], None]) -> None:
     with stopped(workers):
         send()
         with site.platform.transaction() as session:
-            claim = queue.claim_next(session, Queue.RUNS, LEASE, scoring.SCORER)
+            claim = queue.claim_next(session, Queue.RUNS, LEASE, heldout_scoring.SCORER)
             assert claim
             HANDLER.on_claim(session, claim)
 

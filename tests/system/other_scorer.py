@@ -1,8 +1,8 @@
 """A worker with another scorer version."""
 
-import scoring
+import heldout_scoring
 
-vars(scoring)["SCORER"] = "next"
+vars(heldout_scoring)["SCORER"] = "next"
 
 from worker.main import celery  # noqa: E402 - after the version has changed
 

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import delete, func, select, text, update
 from sqlalchemy.orm import Session
 
-import scoring
+import heldout_scoring
 from app.boards import boards
 from app.boards.boards import BoardReaders
 from app.jobs import queue
@@ -184,7 +184,7 @@ def made(platform: Platform) -> Rows:
         team_id = teams.own_or_new_team(session, user.id, challenge.id)
         not_offered = {
             str(info.number): "no ground truth"
-            for info in scoring.competitions("VOC2012")
+            for info in heldout_scoring.competitions("VOC2012")
             if info.number != COMPETITION
         }
         phase = Phase(
@@ -218,7 +218,7 @@ def made(platform: Platform) -> Rows:
                 competition=COMPETITION,
                 protocol="voc2012",
                 ground_truth_id=truths[0].id,
-                scorer=scoring.SCORER,
+                scorer=heldout_scoring.SCORER,
             )
         )
         return Rows(platform, phase.id, team_id, user.id, (truths[0].id, truths[1].id))
@@ -227,7 +227,7 @@ def made(platform: Platform) -> Rows:
 def described(platform: Platform, folder: Path) -> Rows:
     """The same with a public description of two classes, cat and dog."""
     rows = made(platform)
-    description = scoring.read_tree(small_kit(folder), "test").description
+    description = heldout_scoring.read_tree(small_kit(folder), "test").description
     key = platform.descriptions.put(description.to_json().encode())
     with platform.transaction() as session:
         session.get_one(Phase, rows.phase_id).description_key = key

@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 import pytest
 
-import scoring
+import heldout_scoring
 from app.evaluation.scoring import HANDLER
 from app.jobs import queue
 from app.models import Queue
@@ -94,7 +94,7 @@ def old(own_servers: OwnServers, tmp_path_factory: pytest.TempPathFactory) -> It
             person.submit(PHASE, results(cat=2, dog=2), "Cedar"),
         )
         with running.platform.transaction() as session:
-            claim = queue.claim_next(session, Queue.RUNS, timedelta(0), scoring.SCORER)
+            claim = queue.claim_next(session, Queue.RUNS, timedelta(0), heldout_scoring.SCORER)
             assert claim
             HANDLER.on_claim(session, claim)
         arriving = person.create(PHASE, len(ARCHIVE))

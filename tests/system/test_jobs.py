@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text, update
 
-import scoring
+import heldout_scoring
 from app.core.access import Actor
 from app.core.errors import StorageUnavailableError
 from app.jobs import attempts, heartbeats, queue
@@ -65,7 +65,7 @@ def test_workers_look_for_mail_then_for_work_of_organisers_then_for_runs_then_fo
     with platform.transaction() as session:
         for kind in reversed(expected):
             queue.add(session, kind, {}, owner="challenge 1")
-        session.execute(update(Job).where(Job.kind == JobKind.RUN).values(scorer=scoring.SCORER))
+        session.execute(update(Job).where(Job.kind == JobKind.RUN).values(scorer=heldout_scoring.SCORER))
     done: list[JobKind] = []
 
     while do_first(platform, dict.fromkeys(JobKind, Handler(lambda _, claim: done.append(claim.kind)))):
@@ -99,10 +99,12 @@ def test_data_sets_are_read_at_once_by_at_most_half_of_the_processes_while_runs_
     platform: Platform, processes: int, expected: list[str]
 ) -> None:
     with platform.transaction() as session:
-        heartbeats.write_heartbeat(session, "here:1", Service.WORKER, scorer=scoring.SCORER, slots=processes)
+        heartbeats.write_heartbeat(
+            session, "here:1", Service.WORKER, scorer=heldout_scoring.SCORER, slots=processes
+        )
         queue.add(session, JobKind.RUN, {}, owner="team 1")
         session.flush()
-        session.execute(COPIES.bindparams(scorer=scoring.SCORER))
+        session.execute(COPIES.bindparams(scorer=heldout_scoring.SCORER))
         for _ in range(3):
             queue.add(session, JobKind.INTAKE, {}, owner="challenge 1")
     taken: list[str] = []
@@ -142,7 +144,7 @@ def test_while_one_process_decides_about_a_data_set_others_look_for_runs(platfor
     with platform.transaction() as session:
         queue.add(session, JobKind.INTAKE, {}, owner="challenge 1")
     with platform.transaction() as deciding:
-        assert queue.may_organise(deciding, scoring.SCORER)
+        assert queue.may_organise(deciding, heldout_scoring.SCORER)
 
         assert not attempts.do_next(platform, Queue.ORGANISING, doing(lambda *_: None))
 

@@ -9,7 +9,7 @@ import pytest
 from anyio import CapacityLimiter
 from sqlalchemy import Connection, NullPool, Select, create_engine, func, select, text
 
-import scoring
+import heldout_scoring
 from app.core.access import Actor
 from app.core.errors import CheckBusyError, ConflictError, StorageUnavailableError
 from app.evaluation import scoring as evaluation
@@ -47,7 +47,7 @@ pytestmark = pytest.mark.system
 __all__ = ["small_board"]
 
 LEASE = timedelta(seconds=3)
-OURS = scoring.SCORER
+OURS = heldout_scoring.SCORER
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import scoring
+import heldout_scoring
 from app.results import receipts
 from tests.system.conftest import SharedSite
 from tests.system.installations import Client, good
@@ -32,8 +32,8 @@ def computed(tree: Path, archive: bytes, folder: Path) -> str:
     """The plain receipt, as anyone with the archive and the annotation can compute it."""
     path = folder / "results.tar.gz"
     path.write_bytes(archive)
-    truth = scoring.read_tree(tree, "test")
-    return scoring.evaluate(path, truth, protocol="voc2012", competition=3).receipt
+    truth = heldout_scoring.read_tree(tree, "test")
+    return heldout_scoring.evaluate(path, truth, protocol="voc2012", competition=3).receipt
 
 
 def test_readers_of_a_result_can_have_its_receipt_compared(site: SharedSite, tmp_path: Path) -> None:

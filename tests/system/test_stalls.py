@@ -13,7 +13,7 @@ import pytest
 import redis
 from sqlalchemy import make_url, text
 
-import scoring
+import heldout_scoring
 from app.core.notifier import worker_queue
 from app.operations.processes import worker_child
 from tests.patience import START
@@ -209,7 +209,7 @@ def test_a_database_outage_logs_one_line_of_each_kind_and_no_traceback(scene: Sc
 def are_done(running: Installation) -> bool:
     """Whether no message for workers of this version is waiting or being handled."""
     with redis.Redis.from_url(str(running.settings.broker_url)) as broker:
-        return not broker.exists(worker_queue(scoring.SCORER), "unacked")
+        return not broker.exists(worker_queue(heldout_scoring.SCORER), "unacked")
 
 
 def test_a_sweeper_ends_with_its_worker(scene: Scene) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.ranking import average_precision
+from heldout_scoring.metrics.ranking import average_precision
 from tests.security.attackers.server import Answer, Server
 from tests.security.attackers.world import Labels
 

@@ -9,8 +9,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.ranking import average_precision
-from scoring.statistics.resampling import WIDENING
+from heldout_scoring.metrics.ranking import average_precision
+from heldout_scoring.statistics.resampling import WIDENING
 
 Floats = NDArray[np.float64]
 Order = tuple[int, ...]

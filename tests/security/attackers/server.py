@@ -16,7 +16,7 @@ from app.evaluation.scoring import score_rows
 from app.models import ClassScore, Disclosure
 from app.results.exhibits import CurveView, curve_view
 from app.results.ladder import is_significant_gain
-from scoring import (
+from heldout_scoring import (
     Confidences,
     Curve,
     Detections,
@@ -28,7 +28,7 @@ from scoring import (
     standard_error_of_difference,
     standings,
 )
-from scoring.statistics.resampling import interval_table
+from heldout_scoring.statistics.resampling import interval_table
 from tests.pages.views import PHASE
 from tests.security.attackers.world import World
 

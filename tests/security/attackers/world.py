@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring import GroundTruth
+from heldout_scoring import GroundTruth
 
 Labels = NDArray[np.bool_]
 """Whether a class is in an image: bool (images, classes)."""

@@ -1,0 +1,14 @@
+"""The entry point for programs: `python -m heldout_scoring --help`, and `heldout-scoring`."""
+
+import sys
+
+from .command_line import main
+
+
+def run() -> None:
+    """Carry out the command of the process and exit."""
+    sys.exit(main(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,657 @@
+"""Ground truth: one version of the annotation of an image set, immutable and identified by its hash."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import read_file, write_file
+from .annotations import BoxConvention
+from .array_files import Packed, pack, pack_words, read_from, unpack, unpack_words
+from .arrays import (
+    SIDES,
+    BoxFormat,
+    Flags,
+    Integers,
+    Names,
+    PerImage,
+    Places,
+    as_boxes,
+    as_choice,
+    as_flags,
+    as_named,
+    assert_lengths,
+    assert_upright,
+    boxes_of,
+    columns_of,
+    rows_of_dicts,
+    rows_of_supervision,
+    some_of,
+)
+from .description import Description, Image
+from .label_maps import VOID, InstanceMasks, LabelMaps, LabelRuns, Masks, take_masks
+from .layouts import Layouts
+from .tables import ActionLabels, CocoTable, Lists, Objects, Parts, Tables
+from .truth_from_arrays import (
+    ObjectRows,
+    as_areas,
+    tables_of_actions,
+    tables_of_label_maps,
+    tables_of_labels,
+    tables_of_layouts,
+    tables_of_masks,
+    tables_of_objects,
+)
+
+KIND: Final = "truth"
+_FACTS: Final = ("dataset", "image_set", "classes", "actions", "main")
+_PAIRS: Final = ("persons", "acting")
+_TABLES: Final = ("objects", "parts", "acts", "masks")
+
+
+def content_of(lists: Lists, tables: Tables) -> bytes:
+    """The content of the file; the same annotation gives the same bytes."""
+    facts = {name: getattr(lists, name) for name in _FACTS}
+    # what VOC's trees do not have is left out, so that their fingerprints stay
+    if tables.convention is not BoxConvention.INCLUSIVE:
+        facts["boxes"] = tables.convention
+    index = {image: place for place, image in enumerate(lists.images)}
+    arrays: dict[str, NDArray[Any]] = {
+        "images": pack_words(lists.images),
+        "segmentation": pack_words(lists.segmentation),
+        "sizes": tables.sizes,
+        "labels": tables.labels,
+    }
+    for name in _PAIRS:
+        pairs = [(index[image], number) for image, number in getattr(lists, name)]
+        arrays[name] = np.array(pairs, np.int32).reshape(-1, 2)
+    for name in _TABLES:
+        table = getattr(tables, name)
+        arrays |= {f"{name}.{field.name}": getattr(table, field.name) for field in fields(table)}
+    if tables.verified is not None:
+        arrays["verified"] = tables.verified
+    if lists.class_numbers:
+        facts["class_numbers"] = lists.class_numbers
+    if tables.coco is not None:
+        columns = ((field.name, getattr(tables.coco, field.name)) for field in fields(tables.coco))
+        arrays |= {f"coco.{name}": column for name, column in columns if column is not None}
+    return pack(KIND, Packed(facts, arrays))
+
+
+def read_content(content: bytes) -> tuple[Lists, Tables]:
+    """What `content_of` was given. Raises ForeignFileError for anything else.
+
+    >>> from heldout_scoring import Annotation, truth_of_boxes
+    >>> truth = truth_of_boxes({"a": Annotation(50, 40, ())}, dataset="own", image_set="val", classes=["cat"])
+    >>> read_content(truth.content)[0] == truth.lists
+    True
+    """
+    packed = unpack(KIND, content)
+    coco = _group(packed, "coco")
+    tables = Tables(
+        sizes=packed.arrays["sizes"],
+        labels=packed.arrays["labels"],
+        objects=Objects(**_group(packed, "objects")),
+        parts=Parts(**_group(packed, "parts")),
+        acts=ActionLabels(**_group(packed, "acts")),
+        masks=LabelRuns(**_group(packed, "masks")),
+        convention=BoxConvention(packed.facts.get("boxes", BoxConvention.INCLUSIVE)),
+        verified=packed.arrays.get("verified"),
+        coco=CocoTable(**coco) if coco else None,
+    )
+    return _lists_of(packed), tables
+
+
+def _group(packed: Packed, name: str) -> dict[str, NDArray[Any]]:
+    return {
+        key.partition(".")[2]: array for key, array in packed.arrays.items() if key.startswith(f"{name}.")
+    }
+
+
+def _lists_of(packed: Packed) -> Lists:
+    facts, arrays = packed.facts, packed.arrays
+    images = unpack_words(arrays["images"])
+
+    def pairs(name: str) -> tuple[tuple[str, int], ...]:
+        return tuple((images[image], number) for image, number in arrays[name].tolist())
+
+    return Lists(
+        dataset=facts["dataset"],
+        image_set=facts["image_set"],
+        classes=tuple(facts["classes"]),
+        actions=tuple(facts["actions"]),
+        images=images,
+        main=facts["main"],
+        segmentation=unpack_words(arrays["segmentation"]),
+        persons=pairs("persons"),
+        acting=pairs("acting"),
+        class_numbers=tuple(facts.get("class_numbers", ())),
+    )
+
+
+def describe(lists: Lists, tables: Tables) -> Description:
+    """What participants may know of the annotation: images with their sizes, classes, persons."""
+    images = [Image(name, *size) for name, size in zip(lists.images, tables.sizes.tolist(), strict=True)]
+    listed = set(lists.images)
+    masks = zip(lists.segmentation, tables.masks.sizes.tolist(), strict=True)
+    return Description(
+        dataset=lists.dataset,
+        image_set=lists.image_set,
+        classes=lists.classes,
+        actions=lists.actions,
+        images=tuple(images[: lists.main]),
+        segmentation=lists.segmentation,
+        persons=lists.persons,
+        acting=lists.acting,
+        further=(*images[lists.main :], *(Image(name, *size) for name, size in masks if name not in listed)),
+        class_numbers=lists.class_numbers,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class StoredTruth:
+    """A version of the annotation with the content and the hash of its file."""
+
+    lists: Lists
+    tables: Tables
+    description: Description
+    content: bytes
+    fingerprint: str
+
+    def __repr__(self) -> str:
+        """How many images and objects there are, and which classes."""
+        lists, objects = self.lists, len(self.tables.objects.image)
+        return f"{type(self).__name__}({len(lists.images)} images, {objects} objects, classes: {some_of(lists.classes)})"
+
+    @classmethod
+    def open(cls, path: Path | str) -> Self:
+        """The ground truth that `save` wrote. Raises PathError where there is no file, ForeignFileError for another file.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> from heldout_scoring import GroundTruth
+        >>> truth = GroundTruth.from_labels([[1], [0]], classes=["cat"])
+        >>> with TemporaryDirectory() as folder:
+        ...     truth.save(Path(folder, "truth"))
+        ...     GroundTruth.open(Path(folder, "truth")).fingerprint == truth.fingerprint
+        True
+        """
+        with read_from(path):
+            return cls.of_bytes(read_file(path))
+
+    def save(self, path: Path | str) -> None:
+        """Write the whole of it to one file; the same annotation gives the same bytes. Raises PathError."""
+        write_file(path, self.content)
+
+    @classmethod
+    def of_bytes(cls, content: bytes) -> Self:
+        """The ground truth in the content of a file. Raises ForeignFileError for anything else.
+
+        >>> from heldout_scoring import GroundTruth
+        >>> GroundTruth.of_bytes(GroundTruth.from_labels([[1], [0]], classes=["cat"]).content).lists.classes
+        ('cat',)
+        """
+        lists, tables = read_content(content)
+        return cls(lists, tables, describe(lists, tables), content, hashlib.sha256(content).hexdigest())
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class GroundTruth(StoredTruth):
+    """One version of a phase's annotation, for all tasks; `description` is what participants may know of it.
+
+    `heldout_scoring.evaluation.missing_truth` says which competitions the annotation cannot score.
+    """
+
+    @classmethod
+    def of(cls, lists: Lists, tables: Tables) -> Self:
+        """The ground truth made of these, the same as if read from its file.
+
+        >>> from dataclasses import replace
+        >>> truth = GroundTruth.from_labels([[1], [0]], classes=["cat"])
+        >>> GroundTruth.of(replace(truth.lists, image_set="test"), truth.tables).description.image_set
+        'test'
+        """
+        return cls.of_bytes(content_of(lists, tables))
+
+    @classmethod
+    def from_arrays(  # noqa: PLR0913 - three columns, and what else is known of the objects
+        cls,
+        image: Any,
+        label: Any,
+        boxes: Any,
+        *,
+        convention: BoxConvention | str,
+        difficult: Any = None,
+        crowd: Any = None,
+        area: Any = None,
+        images: Sequence[str] | None = None,
+        classes: Names | None = None,
+        sizes: Any = None,
+        box_format: BoxFormat | str = BoxFormat.XYXY,
+    ) -> Self:
+        """Ground truth for detection and classification from columns of one length, an object each.
+
+        image, label: names (n,), or whole numbers (n,): indices into `images` and `classes`, or names where these are left
+        out; boxes: numbers (n, 4) by `convention` and `box_format`; difficult, crowd: 0 or 1 (n,), objects that need not be
+        found, which COCO's protocols count like any other, and boxes around several objects, which need not be found either; area: pixels (n,), which decide what COCO's
+        protocols call small, medium and large, by default those of the boxes; classes: names, or a mapping of each number in `label`
+        to its name; images: all that are evaluated, also those
+        without an object, by default those that have one; sizes: width and height (images, 2). Raises DataError for anything else,
+        and for boxes that end before they begin.
+
+        >>> truth = GroundTruth.from_arrays(["a"], ["cat"], [[0, 0, 10, 10]], convention="half-open", images=["a", "b"])
+        >>> truth.lists.images, truth.lists.classes
+        (('a', 'b'), ('cat',))
+        """
+        corners = as_boxes("boxes", boxes, box_format)
+        assert_upright("boxes", corners)
+        rows = ObjectRows(
+            as_named("image", image, images),
+            as_named("label", label, classes),
+            corners,
+            as_flags("difficult", difficult, len(corners)),
+            as_flags("crowd", crowd, len(corners)),
+            None if area is None else as_areas(area, len(corners)),
+        )
+        assert_lengths(image=rows.image.place, label=rows.label.place, boxes=rows.boxes)
+        return cls.of(*tables_of_objects(rows, as_choice("convention", convention, BoxConvention), sizes))
+
+    @classmethod
+    def from_masks(
+        cls,
+        image: Any,
+        label: Any,
+        masks: Iterable[Any],
+        *,
+        crowd: Any = None,
+        area: Any = None,
+        images: Sequence[str] | None = None,
+        classes: Names | None = None,
+        sizes: Any = None,
+    ) -> Self:
+        """Ground truth for instance segmentation by COCO's protocols from columns of one length, an object each.
+
+        masks: bool (height, width) for each object, as `InstanceMasks.from_arrays` takes them; area: by default the pixels of
+        the masks; sizes: by default those of the masks; all others as for `from_arrays`. Boxes are the smallest around the
+        masks, half-open. Raises DataError for anything else, and for masks of different sizes in an image.
+
+        >>> truth = GroundTruth.from_masks(["a"], ["cat"], [[[0, 1, 1], [0, 1, 0]]], images=["a", "b"])
+        >>> truth.tables.objects.boxes.tolist(), truth.tables.coco.area.tolist()
+        ([[1.0, 0.0, 3.0, 2.0]], [3.0])
+        """
+        scores = np.zeros(len(as_named("image", image, images).place))
+        rows = InstanceMasks.from_arrays(image, label, scores, masks, images=images, classes=classes)
+        return cls.of(*tables_of_masks(rows, crowd, area, sizes))
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        image: str = "image",
+        label: str = "label",
+        boxes: Sequence[str] = SIDES,
+        difficult: str | None = None,
+        crowd: str | None = None,
+        area: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Ground truth from a data frame of pandas, polars or another library, a row for each object.
+
+        image, label, boxes, difficult, crowd, area: the names of the columns; options and errors: as for `from_arrays`.
+
+        >>> frame = {"image": ["a"], "label": ["cat"], "left": [1], "top": [1], "right": [10], "bottom": [10]}
+        >>> GroundTruth.from_frame(frame, convention="inclusive").tables.objects.boxes.tolist()
+        [[1.0, 1.0, 10.0, 10.0]]
+        """
+        images, labels = columns_of(frame, image, label)
+        given = {"difficult": difficult, "crowd": crowd, "area": area}
+        options |= {name: columns_of(frame, column)[0] for name, column in given.items() if column}
+        return cls.from_arrays(images, labels, boxes_of(frame, boxes), **options)
+
+    @classmethod
+    def from_dicts(cls, entries: PerImage, *, images: Sequence[str] | None = None, **options: Any) -> Self:
+        """Ground truth from a mapping with `boxes`, `labels`, perhaps `difficult`, `iscrowd` and `area` for each image.
+
+        entries: as for `Detections.from_dicts`; options: as for `from_arrays`, `convention` among them.
+
+        >>> targets = {"a": {"boxes": [[0, 0, 10, 10]], "labels": ["cat"]}, "b": {"boxes": [], "labels": []}}
+        >>> GroundTruth.from_dicts(targets, convention="half-open").lists.main
+        2
+        """
+        rows = rows_of_dicts(entries, images, ("boxes", "labels", "difficult", "iscrowd", "area"))
+        fields = {"difficult": "difficult", "crowd": "iscrowd", "area": "area"}
+        options |= {name: rows.columns[field] for name, field in fields.items() if field in rows.columns}
+        labels, boxes = rows.column("labels"), rows.column("boxes")
+        return cls.from_arrays(rows.image, labels, boxes, images=rows.images, **options)
+
+    @classmethod
+    def from_supervision(
+        cls, entries: PerImage, *, images: Sequence[str] | None = None, **options: Any
+    ) -> Self:
+        """Ground truth from a `supervision.Detections` for each image, whose confidence may be None.
+
+        entries: as for `Detections.from_supervision`; options: as for `from_arrays`, `convention` among them.
+
+        >>> from types import SimpleNamespace
+        >>> one = SimpleNamespace(xyxy=np.array([[0, 0, 9, 9]]), confidence=None, class_id=np.array([0]))
+        >>> GroundTruth.from_supervision({"a": one}, classes=["cat"], convention="half-open")
+        GroundTruth(1 images, 1 objects, classes: cat)
+        """
+        rows = rows_of_supervision(entries, images, confidence=False)
+        labels, boxes = rows.column("labels"), rows.column("boxes")
+        return cls.from_arrays(rows.image, labels, boxes, images=rows.images, **options)
+
+    @classmethod
+    def from_coco(
+        cls,
+        source: Path | str | bytes | Mapping[str, Any],
+        *,
+        dataset: str | None = None,
+        image_set: str = "all",
+        masks: bool = True,
+    ) -> Self:
+        """Ground truth from COCO's JSON with `images`, `categories` and `annotations`: detection by any protocol, masks by COCO's.
+
+        source: the path of the file, its content, or what a JSON parser makes of it. Images are called by their numbers, classes
+        by their names, in the order of theirs. Where a protocol knows no crowds these are difficult objects and groups, and `ignore`
+        or `difficult` of 1 make an object difficult. dataset: whose competitions there are, by default those of "LVIS" where
+        images have negative categories, and else those of "COCO". masks: False leaves out the segmentations, which take most of the
+        time to read and boxes do not need; the fingerprint is another one then. Raises PathError, and SubmissionError with every problem.
+
+        >>> truth = GroundTruth.from_coco({"images": [{"id": 3}], "categories": [{"id": 7, "name": "car"}],
+        ...   "annotations": [{"id": 1, "image_id": 3, "category_id": 7, "bbox": [15, 9, 20, 10], "area": 150.5}]})
+        >>> truth.lists.images, truth.tables.objects.boxes.tolist()
+        (('3',), [[15.0, 9.0, 35.0, 19.0]])
+        """
+        from ..readers.coco_json.to_data import read_source, tables_of_coco  # noqa: PLC0415 - rests on this module
+
+        name, data = read_source(source, "instances.json")
+        return cls.of(*tables_of_coco(data, dataset, image_set, file=name, masks=masks))
+
+    @classmethod
+    def from_labels(
+        cls,
+        y_true: Any,
+        *,
+        difficult: Any = None,
+        images: Sequence[str] | None = None,
+        classes: Sequence[str] | None = None,
+    ) -> Self:
+        """Ground truth for classification: 0 or 1 for each image (row) and class (column), as scikit-learn has it.
+
+        difficult: 0 or 1 of the same shape, what is not counted; images, classes: by default "0", "1" … Raises DataError.
+
+        >>> GroundTruth.from_labels([[1, 0], [0, 1]], classes=["cat", "dog"]).tables.labels.tolist()
+        [[1, -1], [-1, 1]]
+        """
+        return cls.of(*tables_of_labels(y_true, difficult, images, classes))
+
+    @classmethod
+    def from_actions(
+        cls,
+        y_true: Any,
+        *,
+        image: Any,
+        person: Any,
+        difficult: Any = None,
+        actions: Sequence[str] | None = None,
+    ) -> Self:
+        """Ground truth for action classification: 0 or 1 for each person (row) and action (column).
+
+        image, person: the name of each row's image, and its person's number in the image, from 1; difficult, actions: as
+        `difficult` and `classes` of `from_labels`. Raises DataError for anything else.
+
+        >>> truth = GroundTruth.from_actions([[1], [0]], image=["a", "a"], person=[1, 2], actions=["reading"])
+        >>> truth.lists.acting
+        (('a', 1), ('a', 2))
+        """
+        return cls.of(*tables_of_actions(y_true, as_named("image", image, None), person, difficult, actions))
+
+    @classmethod
+    def from_layouts(  # noqa: PLR0913 - the columns of two tables
+        cls,
+        image: Any,
+        person: Any,
+        *,
+        owner: Any,
+        kind: Any,
+        parts: Any,
+        convention: BoxConvention | str,
+        boxes: Any = None,
+        difficult: Any = None,
+        images: Sequence[str] | None = None,
+    ) -> Self:
+        """Ground truth for person layout from columns (n,) of persons, and more (m,) of their parts, as `Layouts.from_arrays` has them.
+
+        boxes: numbers (n, 4), for protocols up to 2007, whose results name a person by a box; without them these name
+        numbers, as from 2008 on. difficult: 0 or 1 (n,), persons who need not be found, with boxes only. Raises DataError.
+
+        >>> truth = GroundTruth.from_layouts(["a"], [1], owner=[0], kind=["head"], parts=[[1, 1, 9, 9]], convention="inclusive")
+        >>> truth.lists.persons, truth.tables.parts.boxes.tolist()
+        ((('a', 1),), [[1.0, 1.0, 9.0, 9.0]])
+        """
+        scores = np.zeros(len(as_named("image", image, images).place))
+        found = Layouts.from_arrays(image, person, scores, owner=owner, kind=kind, parts=parts, images=images)
+        meaning = as_choice("convention", convention, BoxConvention)
+        return cls.of(*tables_of_layouts(found, boxes, difficult, meaning))
+
+    @classmethod
+    def from_label_maps(
+        cls, labels: Sequence[Any], *, classes: Sequence[str], images: Sequence[str] | None = None
+    ) -> Self:
+        """Ground truth for segmentation: whole numbers (height, width) for each image, 0 the background, k the k-th class.
+
+        255 is void, which is not counted. classes: their names from label 1 on, without the background. Raises DataError for
+        anything else, such as labels between the last class and 255.
+
+        >>> GroundTruth.from_label_maps([np.array([[0, 1], [1, 255]])], classes=["cat"]).lists.segmentation
+        ('0',)
+        """
+        return cls.of(*tables_of_label_maps(LabelMaps.from_arrays(labels, images=images), classes))
+
+
+def choose_classes(truth: GroundTruth, names: Mapping[str, str]) -> GroundTruth:
+    """The same annotation with these classes alone, in this order and under these names.
+
+    names: the new name of each class that stays, by its name in the annotation; those that the annotation does not have are
+    left out. Objects and labels of other classes are left out, too, and their pixels are void. Persons whose layout or
+    actions are annotated stay only if every class does, because results name them by their numbers among all objects of an image.
+
+    >>> truth = GroundTruth.from_labels([[1, 0, 1]], classes=["cat", "dog", "owl"])
+    >>> chosen = choose_classes(truth, {"owl": "bird", "cat": "cat"})
+    >>> chosen.lists.classes, chosen.tables.labels.tolist()
+    (('bird', 'cat'), [[1], [1]])
+    """
+    lists, tables = truth.lists, truth.tables
+    taken = [lists.classes.index(name) for name in names if name in lists.classes]
+    classes = tuple(names[lists.classes[place]] for place in taken)
+    if classes == lists.classes and taken == list(range(len(classes))):
+        return truth
+    if len(taken) < len(lists.classes):
+        lists, tables = _without_persons(lists, tables)
+    place = np.full(len(lists.classes), -1, np.int32)
+    place[taken] = np.arange(len(taken))
+    numbers = tuple(lists.class_numbers[each] for each in taken) if lists.class_numbers else ()
+    objects = _rows(tables.objects, place[tables.objects.name] >= 0)
+    tables = replace(
+        tables,
+        labels=tables.labels[taken],
+        objects=replace(objects, name=place[objects.name].astype(np.int16)),
+        masks=_relabelled(tables.masks, place),
+        verified=None if tables.verified is None else _pairs_of_classes(tables.verified, place),
+        coco=None if tables.coco is None else _coco_of_classes(tables.coco, place, taken),
+    )
+    return GroundTruth.of(replace(lists, classes=classes, class_numbers=numbers), tables)
+
+
+def _without_persons(lists: Lists, tables: Tables) -> tuple[Lists, Tables]:
+    """Without layouts and actions, and without the images that are listed for these alone."""
+    nothing = np.zeros(0, np.intp)
+    parts, acts = tables.parts, tables.acts
+    return (
+        replace(lists, actions=(), persons=(), acting=(), images=lists.images[: lists.main]),
+        replace(
+            tables,
+            sizes=tables.sizes[: lists.main],
+            objects=_rows(tables.objects, tables.objects.image < lists.main),
+            parts=Parts(parts.owner[nothing], parts.kind[nothing], parts.boxes[nothing]),
+            acts=ActionLabels(acts.action[nothing], acts.owner[nothing], acts.label[nothing]),
+        ),
+    )
+
+
+def _rows(objects: Objects, which: Flags) -> Objects:
+    return Objects(**{each.name: getattr(objects, each.name)[which] for each in fields(objects)})
+
+
+def _relabelled(masks: LabelRuns, place: Integers) -> LabelRuns:
+    """Label images with the labels of the classes' new places; neighbouring runs of one label become one."""
+    known = np.full(256, VOID, np.uint8)
+    known[0] = 0
+    known[1 : len(place) + 1] = np.where(place < 0, VOID, place + 1)[: VOID - 1]
+    labels = known[masks.labels]
+    begins = np.ones(len(labels) + 1, np.bool_)
+    begins[1:-1] = labels[1:] != labels[:-1]
+    begins[masks.first] = True
+    starts = np.flatnonzero(begins[:-1])
+    lengths = np.add.reduceat(masks.lengths, starts) if len(starts) else masks.lengths
+    first = np.concatenate([[0], np.cumsum(begins[:-1])])[masks.first].astype(np.int64)
+    return LabelRuns(masks.sizes, first, labels[starts], lengths.astype(np.int32))
+
+
+def _pairs_of_classes(pairs: Integers, place: Integers) -> Integers:
+    """Pairs of an image and a class, without classes that are left out."""
+    kept = pairs[place[pairs[:, 1]] >= 0]
+    return np.column_stack([kept[:, 0], place[kept[:, 1]]]).astype(np.int32)
+
+
+def _coco_of_classes(table: CocoTable, place: Integers, taken: Sequence[int]) -> CocoTable:
+    which = place[table.label] >= 0
+    masks = _masks_of(table, np.flatnonzero(which))
+    chosen = replace(
+        table,
+        image=table.image[which],
+        label=place[table.label[which]],
+        boxes=table.boxes[which],
+        area=table.area[which],
+        crowd=table.crowd[which],
+        unnumbered=table.unnumbered[which],
+    )
+    if (federation := table.federation) is not None:
+        chosen = replace(
+            chosen,
+            negative=_pairs_of_classes(federation.negative, place),
+            inexhaustive=_pairs_of_classes(federation.inexhaustive, place),
+            frequency=federation.frequency[list(taken)],
+        )
+    return chosen if masks is None else chosen.with_masks(masks)
+
+
+def _masks_of(table: CocoTable, rows: Places) -> Masks | None:
+    if table.run_start is None or table.run_end is None or table.run_first is None:
+        return None
+    heights = np.zeros(len(table.image), np.int64)  # which runs do not need
+    return take_masks(Masks(table.run_start, table.run_end, table.run_first, heights), rows)
+
+
+def rename_images(truth: GroundTruth, names: Mapping[str, str]) -> GroundTruth:
+    """The same annotation under other names of its images, which stand in the order of the new names.
+
+    names: the new name of every image, different from the others; whole numbers where the annotation is COCO's, whose order is that of
+    the numbers. Objects of an image keep their order.
+
+    >>> truth = GroundTruth.from_labels([[1], [0]], classes=["cat"], images=["cat_1", "sky_1"])
+    >>> renamed = rename_images(truth, {"cat_1": "07", "sky_1": "03"})
+    >>> renamed.lists.images, renamed.tables.labels.tolist()
+    (('03', '07'), [[-1, 1]])
+    """
+    lists, tables = truth.lists, truth.tables
+    numbered = bool(lists.class_numbers)
+
+    def key(image: str) -> tuple[int, str]:
+        return int(names[image]) if numbered else 0, names[image]
+
+    main, further = lists.images[: lists.main], lists.images[lists.main :]
+    images = (*sorted(main, key=key), *sorted(further, key=key))
+    place = {image: number for number, image in enumerate(images)}
+    old = {image: number for number, image in enumerate(lists.images)}
+    order = np.array([old[image] for image in images], np.intp)
+    segmentation = sorted(lists.segmentation, key=key)
+    masks = {image: number for number, image in enumerate(lists.segmentation)}
+
+    def renamed(pairs: Sequence[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+        ordered = sorted(pairs, key=lambda pair: (place[pair[0]], pair[1]))
+        return tuple((names[image], number) for image, number in ordered)
+
+    return GroundTruth.of(
+        replace(
+            lists,
+            images=tuple(names[image] for image in images),
+            segmentation=tuple(names[image] for image in segmentation),
+            persons=renamed(lists.persons),
+            acting=renamed(lists.acting),
+        ),
+        replace(
+            _reordered(tables, order, lists.main),
+            masks=_taken(tables.masks, np.array([masks[image] for image in segmentation], np.intp)),
+        ),
+    )
+
+
+def _reordered(tables: Tables, order: Places, main: int) -> Tables:
+    """The tables of images in another order."""
+    place = np.empty(len(order), np.int32)
+    place[order] = np.arange(len(order))
+    rows = np.argsort(place[tables.objects.image], kind="stable")
+    row_of = np.empty(len(rows), np.int32)
+    row_of[rows] = np.arange(len(rows))
+    objects = Objects(
+        **{each.name: getattr(tables.objects, each.name)[rows] for each in fields(tables.objects)}
+    )
+    parts, acts = tables.parts, tables.acts
+    of_parts = np.argsort(row_of[parts.owner], kind="stable")
+    of_acts = np.lexsort((row_of[acts.owner], acts.action))
+    return replace(
+        tables,
+        sizes=tables.sizes[order],
+        labels=tables.labels[:, order[:main]],
+        objects=replace(objects, image=place[objects.image]),
+        parts=replace(
+            parts, owner=row_of[parts.owner][of_parts], kind=parts.kind[of_parts], boxes=parts.boxes[of_parts]
+        ),
+        acts=replace(
+            acts, action=acts.action[of_acts], owner=row_of[acts.owner][of_acts], label=acts.label[of_acts]
+        ),
+        verified=None if tables.verified is None else _pairs_of_images(tables.verified, place),
+        coco=None if tables.coco is None else _coco_of_images(tables.coco, place),
+    )
+
+
+def _pairs_of_images(pairs: Integers, place: Integers) -> Integers:
+    """Pairs of an image and a class, by image and class."""
+    moved = np.column_stack([place[pairs[:, 0]], pairs[:, 1]]).astype(np.int32)
+    found: Integers = moved[np.lexsort((moved[:, 1], moved[:, 0]))]
+    return found
+
+
+def _coco_of_images(table: CocoTable, place: Integers) -> CocoTable:
+    moved = replace(table, image=place[table.image])
+    if (federation := table.federation) is None:
+        return moved
+    return replace(
+        moved,
+        negative=_pairs_of_images(federation.negative, place),
+        inexhaustive=_pairs_of_images(federation.inexhaustive, place),
+    )
+
+
+def _taken(masks: LabelRuns, order: Places) -> LabelRuns:
+    """These label images, in this order."""
+    counts = np.diff(masks.first)[order]
+    first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    runs = np.arange(first[-1]) + np.repeat(masks.first[order] - first[:-1], counts)
+    return LabelRuns(masks.sizes[order], first, masks.labels[runs], masks.lengths[runs])

@@ -1,0 +1,684 @@
+"""Detection as COCO scores it, with boxes or with masks."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from ..archives.checking import Checked, Inspection, digest_of, nothing_to_add
+from ..archives.plausibility import (
+    SIDES,
+    Crowd,
+    Example,
+    Signs,
+    count_corners,
+    count_forms,
+    far_beyond,
+    highest_is_missing,
+)
+from ..archives.results import ResultFile
+from ..competitions import CompetitionInfo
+from ..data.annotations import BoxConvention, convert_boxes
+from ..data.arrays import DataError, Flags, Floats, Integers, Places
+from ..data.description import MAX_FILE_PROBLEMS, UNKNOWN_SIDE, Description
+from ..data.label_maps import InstanceMasks, Masks, join_masks, masks_of_arrays, take_masks
+from ..data.matches import RankedPredictions
+from ..data.predictions import Detections
+from ..data.truth import GroundTruth
+from ..errors import Problem, Problems, shown
+from ..exhibits import ALL_FIGURES, Exhibit, ScoreTable, draw_precision
+from ..metrics.coco import (
+    COCO_RULES,
+    EVERY_SIZE,
+    LVIS_RULES,
+    CocoDetections,
+    CocoObjects,
+    CocoRules,
+    PairIoU,
+    annotated,
+    box_iou,
+    most_confident_in_images,
+    with_exemptions,
+)
+from ..metrics.coco_tables import (
+    CocoTables,
+    figures_by_class,
+    figures_by_frequency,
+    figures_of,
+    outcomes_of,
+    tabulate_coco,
+)
+from ..metrics.masks import mask_iou
+from ..metrics.ranking import Runs, Weights, mean_of_classes_with_a_value, weighted_average_precision_at
+from ..readers.coco_json.detections import CocoResults, read_coco_detections, take_results
+from ..readers.coco_json.instances import CocoInstances
+from ..readers.image_index import ImageIndex
+from ..scores import ClassResult, Explanation, Scores
+from .coco_explaining import Evidence, explain
+from .detection import remark_on_boxes
+from .task import (
+    CROWDS_COUNT,
+    NO_DIFFICULT,
+    NO_NUMBER,
+    Keyed,
+    RankingSample,
+    ReadFile,
+    Task,
+    count_by_class,
+    notes_on_objects,
+    one_for_each_image,
+    places_of,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loaded:
+    """The objects of all classes, and the numbers of those that are scored."""
+
+    instances: CocoInstances
+    scored: Places
+
+    def under(self, rules: CocoRules) -> "Loaded":
+        """The objects that these rules know: those of LVIS leave out objects without an area, and have no crowds.
+
+        Source: lvis 0.5.3, lvis.py, LVIS.get_ann_ids; eval.py.
+        """
+        if not rules.federated:
+            return self
+        instances, objects = self.instances, self.instances.objects
+        rows = np.flatnonzero(objects.area > 0)
+        crowd = np.zeros(len(rows), np.bool_)
+        known = replace(
+            instances,
+            objects=CocoObjects(
+                objects.image[rows], objects.label[rows], objects.area[rows], crowd, objects.unnumbered[rows]
+            ),
+            boxes=instances.boxes[rows],
+            masks=None if instances.masks is None else take_masks(instances.masks, rows),
+            difficult=None if instances.difficult is None else instances.difficult[rows],
+        )
+        return replace(self, instances=known)
+
+
+def notes_of(loaded: Loaded, rules: CocoRules) -> tuple[Problem, ...]:
+    """Notes on objects of the classes to score that count otherwise than one may think."""
+    instances, objects = loaded.instances, loaded.instances.objects
+    scored = np.isin(objects.label, loaded.scored)
+    flags = {NO_DIFFICULT: instances.difficult, NO_NUMBER: objects.unnumbered}
+    if rules.federated:
+        flags[CROWDS_COUNT] = objects.crowd
+    return notes_on_objects(
+        {what: int(np.count_nonzero(which & scored)) for what, which in flags.items() if which is not None}
+    )
+
+
+def load_boxes(truth: GroundTruth) -> Loaded:
+    """The objects with their boxes; difficult ones that are no crowd count like any other, as COCO knows no others."""
+    instances = _annotated(truth) if truth.tables.coco is not None else _of_edges(truth)
+    return Loaded(instances, np.arange(len(instances.classes)))
+
+
+def load_masks(truth: GroundTruth) -> Loaded:
+    """The objects with their masks. Raises LookupError for a ground truth without any."""
+    if truth.tables.coco is None or not truth.tables.coco.has_masks:
+        raise LookupError("the ground truth has no masks: make it by `GroundTruth.from_masks` or `from_coco`")
+    instances = _annotated(truth)
+    return Loaded(instances, np.arange(len(instances.classes)))
+
+
+def select(loaded: Loaded, names: Sequence[str]) -> Loaded:
+    """The same objects, with some classes scored."""
+    scored = [label for label, name in enumerate(loaded.instances.classes) if name in names]
+    return Loaded(loaded.instances, np.array(scored, np.intp))
+
+
+def missing_boxes(truth: GroundTruth) -> str | None:
+    """Why a ground truth cannot score boxes; None if it can."""
+    if truth.tables.coco is None:
+        return "the annotation does not come from COCO's JSON"
+    return None if len(truth.tables.coco.image) else "no object is annotated"
+
+
+def missing_masks(truth: GroundTruth) -> str | None:
+    """Why a ground truth cannot score masks; None if it can."""
+    if (reason := missing_boxes(truth)) is not None:
+        return reason
+    has_masks = truth.tables.coco is not None and truth.tables.coco.has_masks
+    return None if has_masks else "no object has a segmentation"
+
+
+def missing_boxes_of_lvis(truth: GroundTruth) -> str | None:
+    """Why a ground truth cannot score boxes by the rules of LVIS; None if it can."""
+    return missing_boxes(truth) or _missing_federation(truth)
+
+
+def missing_masks_of_lvis(truth: GroundTruth) -> str | None:
+    """Why a ground truth cannot score masks by the rules of LVIS; None if it can."""
+    return missing_masks(truth) or _missing_federation(truth)
+
+
+def _missing_federation(truth: GroundTruth) -> str | None:
+    is_there = truth.tables.coco is not None and truth.tables.coco.federation is not None
+    return None if is_there else "the annotation does not say which classes are absent from an image"
+
+
+def _annotated(truth: GroundTruth) -> CocoInstances:
+    table, lists, sizes = truth.tables.coco, truth.lists, truth.tables.sizes.astype(np.int64)
+    assert table is not None
+    masks = None
+    if table.run_start is not None and table.run_end is not None and table.run_first is not None:
+        masks = Masks(table.run_start, table.run_end, table.run_first, sizes[table.image, 1])
+    return CocoInstances(
+        images=np.array(list(map(int, lists.images)), np.int64)
+        if lists.class_numbers
+        else np.arange(len(sizes)),
+        sizes=sizes,
+        categories=np.array(lists.class_numbers or range(len(lists.classes)), np.int64),
+        classes=lists.classes,
+        objects=CocoObjects(table.image, table.label, table.area, table.crowd, table.unnumbered),
+        federation=table.federation,
+        boxes=table.boxes,
+        masks=masks,
+        has_masks=table.has_masks,
+        difficult=_difficult(truth)[np.argsort(np.argsort(table.image, kind="stable"))],
+    )
+
+
+def _difficult(truth: GroundTruth) -> Flags:
+    """Which objects are difficult and no crowd, in the order of the table of objects: by image."""
+    objects = truth.tables.objects
+    found: Flags = objects.difficult & ~objects.group_of
+    return found
+
+
+def _of_edges(truth: GroundTruth) -> CocoInstances:
+    """The objects of the Main set, their boxes from edges, their areas from their boxes."""
+    objects, lists = truth.tables.objects, truth.lists
+    rows = np.flatnonzero(objects.image < lists.main)
+    edges = convert_boxes(objects.boxes[rows], truth.tables.convention, BoxConvention.HALF_OPEN)
+    boxes = np.concatenate([edges[:, :2], edges[:, 2:] - edges[:, :2]], axis=1)
+    return CocoInstances(
+        images=np.arange(lists.main),
+        sizes=truth.tables.sizes[: lists.main].astype(np.int64),
+        categories=np.arange(len(lists.classes)),
+        classes=lists.classes,
+        objects=CocoObjects(
+            objects.image[rows],
+            objects.name[rows].astype(np.int32),
+            boxes[:, 2] * boxes[:, 3],
+            objects.group_of[rows],
+            np.zeros(len(rows), np.bool_),
+        ),
+        boxes=boxes,
+        masks=None,
+        difficult=_difficult(truth)[rows],
+    )
+
+
+def read_boxes(data: bytes, images: ImageIndex, /, *, file: str, problems: Problems) -> CocoResults:
+    """Read detections with boxes.
+
+    >>> from heldout_scoring.data.description import Description, Image
+    >>> images = ImageIndex.of(Description("COCO", "val", ("cat",), (), (Image("3", 9, 9),), class_numbers=(7,)))
+    >>> found = b'[{"image_id": 3, "category_id": 7, "bbox": [0, 0, 4, 2], "score": 0.5}]'
+    >>> read_boxes(found, images, file="detections.json", problems=Problems()).boxes.tolist()
+    [[0.0, 0.0, 4.0, 2.0]]
+    """
+    return read_coco_detections(data, images.numbers, file=file, problems=problems, most=images.max_lines)
+
+
+def read_segmentations(data: bytes, images: ImageIndex, /, *, file: str, problems: Problems) -> CocoResults:
+    """Read detections with masks; where the first one has a box, the area of all is that of their boxes.
+
+    >>> from heldout_scoring.data.description import Description, Image
+    >>> images = ImageIndex.of(Description("COCO", "val", ("cat",), (), (Image("3", 2, 2),), class_numbers=(7,)))
+    >>> whole = b'"segmentation": {"size": [2, 2], "counts": [0, 4]}'
+    >>> found = b'[{"image_id": 3, "category_id": 7, "score": 0.5, ' + whole + b"}]"
+    >>> read_segmentations(found, images, file="segmentations.json", problems=Problems()).detections.area.tolist()
+    [4.0]
+    """
+    return read_coco_detections(
+        data, images.numbers, file=file, problems=problems, masks=True, most=images.max_lines
+    )
+
+
+def accepts_boxes(predictions: object) -> bool:
+    """Whether these are detections with boxes."""
+    return isinstance(predictions, Detections)
+
+
+def accepts_masks(predictions: object) -> bool:
+    """Whether these are detections with masks."""
+    return isinstance(predictions, InstanceMasks)
+
+
+def split_boxes(predictions: Detections, truth: GroundTruth) -> Iterator[Keyed[CocoResults]]:
+    """All detections as one file has them, with half-open boxes.
+
+    Raises DataError for detections in an image, or of a class, that the ground truth does not have.
+    """
+    lists = truth.lists
+    convention = predictions.convention or truth.tables.convention
+    edges = convert_boxes(predictions.boxes, convention, BoxConvention.HALF_OPEN)
+    sides = edges[:, 2:] - edges[:, :2] if predictions.sizes is None else predictions.sizes
+    boxes = np.concatenate([edges[:, :2], sides], axis=1)
+    with np.errstate(over="ignore"):  # huge boxes have an infinite area
+        areas = boxes[:, 2] * boxes[:, 3]
+    detections = CocoDetections(
+        places_of("image", predictions.image, predictions.images, lists.images[: lists.main]),
+        places_of("class", predictions.label, predictions.classes, lists.classes),
+        predictions.score,
+        areas,
+    )
+    yield Keyed("detections", CocoResults(detections, boxes, None))
+
+
+def split_masks(predictions: InstanceMasks, truth: GroundTruth) -> Iterator[Keyed[CocoResults]]:
+    """All detections as one file has them, with the areas of their masks.
+
+    Raises DataError for detections in an image, or of a class, that the ground truth does not have, and for a mask of another
+    size than its image, where that is known.
+    """
+    lists = truth.lists
+    image = places_of("image", predictions.image, predictions.images, lists.images[: lists.main])
+    label = places_of("class", predictions.label, predictions.classes, lists.classes)
+    found = np.array([each.shape for each in predictions.masks], np.int64).reshape(-1, 2)
+    expected = truth.tables.sizes[image].astype(np.int64)[:, ::-1]
+    differs = (found != expected).any(axis=1) & (expected[:, 0] != UNKNOWN_SIDE)
+    for row in np.flatnonzero(differs)[:1].tolist():
+        name, shape = lists.images[image[row]], tuple(expected[row].tolist())
+        raise DataError(
+            f"expected masks of shape {shape} in the image '{name}', found {predictions.masks[row].shape}"
+        )
+    masks = masks_of_arrays(predictions.masks)
+    detections = CocoDetections(image, label, predictions.score, masks.area.astype(np.float64))
+    yield Keyed("segmentations", CocoResults(detections, masks.boxes, masks))
+
+
+def check_boxes(file: ResultFile, checked: Checked, inspection: Inspection) -> None:
+    """Check and count detections with boxes."""
+    found = _check(read_boxes, file, checked, inspection)
+    _look_at_boxes(found, file, checked.signs, inspection)
+    sizes = inspection.images.numbers.sizes[found.detections.image]
+    left, top, width, height = found.boxes.T
+    beyond = (left < 0) | (top < 0) | (left + width > sizes[:, 0]) | (top + height > sizes[:, 1])
+    checked.outside += int((beyond & (sizes > 0).all(axis=1)).sum())
+
+
+def check_segmentations(file: ResultFile, checked: Checked, inspection: Inspection) -> None:
+    """Check and count detections with masks."""
+    _check(read_segmentations, file, checked, inspection)
+
+
+def _check(
+    read: ReadFile[CocoResults], file: ResultFile, checked: Checked, inspection: Inspection
+) -> CocoResults:
+    before = inspection.problems.total
+    found = read(file.read(), inspection.images, file=file.name, problems=inspection.problems)
+    checked.lines += len(found.detections)
+    _check_counts(found.detections, file, checked, inspection)
+    _look_at_ids(found.detections, checked, inspection)
+    checked.digests[file.key] = _digest(found)
+    _add_lists(found.detections, checked, inspection.images.description.classes)
+    if not len(found.detections) and inspection.problems.total == before:
+        inspection.problems.note(Problem("empty-file", "no detection: the list is empty", file.name))
+    return found
+
+
+def _check_counts(found: CocoDetections, file: ResultFile, checked: Checked, inspection: Inspection) -> None:
+    """Check how many detections of a class an image has."""
+    description = inspection.images.description
+    pairs = found.label.astype(np.int64) * len(description.images) + found.image
+    pair, count = np.unique(pairs, return_counts=True)
+    is_lvis = checked.info.task.startswith("lvis")
+    checked.signs.crowd = _crowd_of(pair, count, inspection, federated=is_lvis)
+    crowded = np.flatnonzero(count > inspection.max_boxes)[:MAX_FILE_PROBLEMS]
+    label, image = np.divmod(pair[crowded], len(description.images))
+    places = zip(image.tolist(), label.tolist(), count[crowded].tolist(), strict=True)
+    counts = {(description.images[i].id, description.classes[c]): n for i, c, n in places}
+    inspection.check_boxes(counts, file.name)
+
+
+def _look_at_boxes(found: CocoResults, file: ResultFile, signs: Signs, inspection: Inspection) -> None:
+    """Count what is said for another form of boxes."""
+    sizes, boxes = inspection.images.numbers.sizes[found.detections.image], found.boxes
+    corners = np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], axis=1)
+    far = far_beyond(corners, sizes)
+    count_corners(signs, corners, sizes)
+    signs.boxes, signs.far = len(boxes), int(np.count_nonzero(far))
+    signs.largest = float(np.abs(boxes).max(initial=0))
+    if signs.reach_far:
+        signs.suspects, signs.wrong = len(boxes), signs.far
+        signs.forms = count_forms(boxes, sizes, but=SIDES)
+    if signs.reach_far or signs.are_shares:
+        row = int(np.argmax(far))
+        detections, numbers = found.detections, inspection.images.numbers
+        image, category = (
+            int(numbers.images[detections.image[row]]),
+            int(numbers.categories[detections.label[row]]),
+        )
+        entry = {"image_id": image, "category_id": category, "bbox": boxes[row].tolist()}
+        text = json.dumps(entry | {"score": float(detections.confidence[row])})
+        width, height = sizes[row].tolist()
+        place = f"a box in the image {image}" + (
+            f", which is {width} wide and {height} high" if width else ""
+        )
+        signs.example = Example(file.name, None, shown(text), place)
+
+
+def _look_at_ids(found: CocoDetections, checked: Checked, inspection: Inspection) -> None:
+    """Note the images with detections, and whether category ids seem to be counted from one less."""
+    numbers, description = inspection.images.numbers, inspection.images.description
+    checked.signs.seen = np.bincount(found.image, minlength=len(description.images)) > 0
+    ids = numbers.categories.tolist()
+    if not ids:
+        return
+    counts = np.bincount(found.label, minlength=len(ids)).tolist()
+    names = dict(sorted(zip(ids, description.classes, strict=True)))
+    shifted = highest_is_missing(dict(zip(ids, counts, strict=True)), checked.info.name, names)
+    if shifted is not None:
+        inspection.problems.warn(shifted)
+
+
+def _crowd_of(pair: Integers, count: Integers, inspection: Inspection, *, federated: bool) -> Crowd | None:
+    """Where an image has more detections than COCO's rules count of a class in it, or LVIS's of all classes; None for nowhere.
+
+    pair: int64 (k,), the place of the image plus that of the class times the number of images; count: (k,), detections of each.
+    """
+    images, classes = inspection.images.images, inspection.images.description.classes
+    kept, of = COCO_RULES.max_detections[-1], "pairs of an image and a class"
+    if federated:
+        kept, of = LVIS_RULES.max_detections[-1], "images"
+        count = np.bincount(pair % max(len(images), 1), count, len(images)).astype(np.int64)
+    over = int(np.count_nonzero(count > kept))
+    if not over:
+        return None
+    most = int(count.argmax())
+    label, image = (None, most) if federated else divmod(int(pair[most]), len(images))
+    example = f"image {images[image].id}" + ("" if label is None else f", {classes[label]}")
+    return Crowd(over, of, kept, int(count[most]), example)
+
+
+def _digest(found: CocoResults) -> str:
+    ordered = take_results(found, np.lexsort((-found.detections.confidence, found.detections.image)))
+    masks = () if ordered.masks is None else (ordered.masks.first, ordered.masks.start, ordered.masks.end)
+    detections = ordered.detections
+    return digest_of(
+        detections.image, detections.label, detections.confidence, detections.area, ordered.boxes, *masks
+    )
+
+
+def _add_lists(found: CocoDetections, checked: Checked, classes: Sequence[str]) -> None:
+    """Note the classes whose detections all have one confidence, and those with a single detection."""
+    counts = np.bincount(found.label, minlength=len(classes))
+    lowest, highest = np.full(len(classes), np.inf), np.full(len(classes), -np.inf)
+    np.minimum.at(lowest, found.label, found.confidence)
+    np.maximum.at(highest, found.label, found.confidence)
+    checked.signs.counts |= {
+        name: count for name, count in zip(classes, counts.tolist(), strict=True) if count
+    }
+    for label in np.flatnonzero((counts > 1) & (lowest == highest)).tolist():
+        checked.constant.add(classes[label])
+        checked.signs.constant[classes[label]] = int(counts[label]), float(lowest[label])
+    checked.partial |= {classes[label] for label in np.flatnonzero(counts == 1).tolist()}
+
+
+ABSENT: Final = "no object of the class counts"
+NOTHING_COUNTS: Final = "no class has an object that counts"
+_ALL_FIGURES: Final = ALL_FIGURES + "; the curves are those at an IoU of {:g}"
+_IN_DETAIL: Final = ("AP50", "AP75")
+"""Figures that have a table of the classes besides AP."""
+
+
+def columns(_info: CompetitionInfo, description: Description, _rules: CocoRules) -> tuple[str, ...]:
+    """All classes: they are in one file."""
+    return description.classes
+
+
+def match(
+    parsed: Iterator[Keyed[CocoResults]], _loaded: Loaded, _rules: CocoRules
+) -> Iterator[Keyed[CocoResults]]:
+    """The detections as they are: there is one file, and its classes are matched in several threads at a time."""
+    return parsed
+
+
+def score(matched: Iterator[Keyed[CocoResults]], loaded: Loaded, rules: CocoRules) -> Scores:
+    """AP of each class, and of all; the other figures as tables, precision and recall at the lowest threshold as curves."""
+    notes = notes_of(loaded, rules)
+    loaded = loaded.under(rules)
+    results = next((each.value for each in matched), _nothing(loaded))
+    found = tabulate(loaded.instances, results, rules)
+    ranked = tuple(_ranked(found.tables, found.results.detections, loaded, rules))
+    scores = scores_of(found, results, loaded, rules)
+    exhibits = (*scores.exhibits, *map(draw_precision, ranked))
+    return replace(scores, exhibits=exhibits, matches=ranked, notes=notes)
+
+
+def scores_of(found: "Tabulated", results: CocoResults, loaded: Loaded, rules: CocoRules) -> Scores:
+    """All figures, without curves and matches; results: all detections, also those that do not count."""
+    tables = _of_classes(found.tables, loaded.scored)
+    by_class = figures_by_class(tables, rules)
+    figures = figures_by_rules(tables, loaded.instances, loaded.scored, rules)
+    predictions = np.bincount(results.detections.label, minlength=len(loaded.instances.classes))
+    names = [loaded.instances.classes[label] for label in loaded.scored.tolist()]
+    classes = tuple(
+        ClassResult(
+            name,
+            by_class["AP"][row],
+            ABSENT if by_class["AP"][row] is None else None,
+            int(tables.positives[EVERY_SIZE, row]),
+            int(predictions[label]),
+            figures={figure: values[row] for figure, values in by_class.items()},
+        )
+        for row, (name, label) in enumerate(zip(names, loaded.scored.tolist(), strict=True))
+    )
+    measure = measure_of(results, rules)
+    exhibits: tuple[Exhibit, ...] = (
+        ScoreTable(measure, tuple((each.name, each.value) for each in classes)),
+        ScoreTable(_ALL_FIGURES.format(rules.iou_thresholds[0]), tuple(figures.items())),
+        *(
+            ScoreTable(name, (*zip(names, by_class[name], strict=True), ("mean", figures[name])))
+            for name in _IN_DETAIL
+            if name in figures
+        ),
+    )
+    headline = figures["AP"]
+    reason = NOTHING_COUNTS if headline is None else None
+    evidence = Evidence(loaded.instances, found.results, found.tables, found.iou, rules)
+    explanation = None if rules.federated else partial(_explain, evidence, frozenset(names))
+    return Scores(measure, headline, reason, classes, exhibits, (), explanation)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tabulated:
+    """Precision and recall of every class, the detections that counted, and the IoU of these."""
+
+    tables: CocoTables
+    results: CocoResults
+    iou: PairIoU
+
+
+def tabulate(truth: CocoInstances, results: CocoResults, rules: CocoRules) -> Tabulated:
+    """Match and count by these rules. Raises LookupError where they ask for what LVIS' annotation has and this has not."""
+    if rules.in_image is not None:
+        results = take_results(results, most_confident_in_images(results.detections, rules.in_image))
+    if rules.federated:
+        results = _federated(truth, results)
+    iou = _pair_iou(truth, results)
+    tables = tabulate_coco(
+        results.detections,
+        truth.objects,
+        iou,
+        images=len(truth.images),
+        classes=len(truth.classes),
+        rules=rules,
+    )
+    return Tabulated(tables, results, iou)
+
+
+def figures_by_rules(
+    tables: CocoTables, truth: CocoInstances, labels: Places, rules: CocoRules
+) -> Mapping[str, float | None]:
+    """All figures of some classes, by frequency where the rules are those of LVIS; labels: intp (classes,) of the tables."""
+    figures = figures_of(tables, rules)
+    if truth.federation is None or not rules.federated:
+        return figures
+    return {**figures, **figures_by_frequency(tables, truth.federation.frequency[labels])}
+
+
+def _federated(truth: CocoInstances, results: CocoResults) -> CocoResults:
+    if truth.federation is None:
+        raise LookupError(
+            "the annotation does not say which classes are absent from an image: LVIS' JSON does in 'neg_category_ids',"
+            " which GroundTruth.from_coco reads, from a file or as a mapping"
+        )
+    counted = annotated(results.detections, truth.objects, truth.federation)
+    results = take_results(results, np.flatnonzero(counted))
+    return replace(results, detections=with_exemptions(results.detections, truth.federation))
+
+
+def measure_of(results: CocoResults, rules: CocoRules) -> str:
+    """What is measured, in words."""
+    low, high = rules.iou_thresholds[[0, -1]]
+    return f"Average precision of {kind_of(results)}, IoU {low:.2f}:{high:.2f}"
+
+
+def kind_of(results: CocoResults) -> str:
+    """What was detected, in a word."""
+    return "boxes" if results.masks is None else "masks"
+
+
+def _pair_iou(truth: CocoInstances, results: CocoResults) -> PairIoU:
+    """IoU of masks where there are some, and else of boxes."""
+    crowd = truth.objects.crowd
+    if truth.masks is None or results.masks is None:
+        return box_iou(results.boxes, truth.boxes, crowd)
+    masks = join_masks([results.masks, truth.masks])
+    return partial(
+        _mask_iou_of_pairs, masks, len(results.masks), crowd
+    )  # no closure, which could not be pickled
+
+
+def _mask_iou_of_pairs(masks: Masks, first: int, crowd: Flags, detections: Places, objects: Places) -> Floats:
+    """first: where the objects begin among the masks."""
+    return mask_iou(masks, detections, objects + first, crowd[objects])
+
+
+def _explain(evidence: Evidence, names: frozenset[str]) -> tuple[Explanation, ...]:
+    return tuple(each for each in explain(evidence) if each.class_name in names)
+
+
+def _nothing(loaded: Loaded) -> CocoResults:
+    none = np.empty(0, np.int32)
+    masks = None if loaded.instances.masks is None else join_masks([])
+    return CocoResults(CocoDetections(none, none, np.empty(0), np.empty(0)), np.empty((0, 4)), masks)
+
+
+def _of_classes(tables: CocoTables, labels: Places) -> CocoTables:
+    if len(labels) == tables.positives.shape[1]:
+        return tables  # all of them
+    return replace(
+        tables,
+        precision=np.take(tables.precision, labels, axis=2),
+        recall=np.take(tables.recall, labels, axis=3),
+        positives=np.take(tables.positives, labels, axis=1),
+    )
+
+
+def _ranked(
+    tables: CocoTables, detections: CocoDetections, loaded: Loaded, rules: CocoRules
+) -> Iterator[RankedPredictions]:
+    """The detections of each class that is scored, matched at every threshold."""
+    matched = tables.matched()
+    outcomes = outcomes_of(matched, detections, loaded.instances.objects, rules)
+    rows = matched.arranged.by_class
+    first = np.searchsorted(matched.arranged.label, np.arange(len(loaded.instances.classes) + 1)).tolist()
+    for label in loaded.scored.tolist():
+        part = slice(first[label], first[label + 1])
+        yield RankedPredictions(
+            loaded.instances.classes[label],
+            int(tables.positives[EVERY_SIZE, label]),
+            detections.image[rows[part]],
+            detections.confidence[rows[part]],
+            np.ascontiguousarray(outcomes[part, 0]),
+            outcomes[part, 1:],
+        )
+
+
+def resample(rankings: Sequence[RankedPredictions], truth: GroundTruth, rules: CocoRules) -> RankingSample:
+    """The ranked detections at each threshold, drawn by image; the headline is the mean of the classes drawn."""
+    objects = load_boxes(truth).under(rules).instances.objects
+    _, low, high = rules.areas[EVERY_SIZE]
+    counts = ~objects.crowd & (objects.area >= low) & (objects.area <= high)
+    labels = {name: label for label, name in enumerate(truth.lists.classes)}
+    images = truth.lists.main
+    positives = (objects.image[counts & (objects.label == labels[each.class_name])] for each in rankings)
+    return RankingSample(
+        [part for each in rankings for part in _by_threshold(each)],
+        count_by_class(positives, len(rankings), images),
+        partial(_weighted, rules.recalls),
+        mean_of_classes_with_a_value,
+        truth.lists.images[:images],
+        together=len(rules.iou_thresholds),
+    )
+
+
+def _by_threshold(ranking: RankedPredictions) -> Iterator[RankedPredictions]:
+    yield ranking
+    for outcomes in () if ranking.further is None else ranking.further.T:
+        yield replace(ranking, outcomes=outcomes)
+
+
+def _weighted(
+    recalls: Floats, ranking: RankedPredictions, positives: Integers
+) -> Callable[[Weights], Floats]:
+    runs = Runs.of(ranking.image, ranking.outcomes, positives)
+    return lambda weights: weighted_average_precision_at(runs.steps(weights), recalls)
+
+
+COCO_DETECTION: Final = Task(
+    name="coco-detection",
+    title="Detection, boxes",
+    read=read_boxes,
+    check_file=check_boxes,
+    check_all=remark_on_boxes,
+    accepts=accepts_boxes,
+    split=split_boxes,
+    missing_truth=missing_boxes,
+    load=load_boxes,
+    match=match,
+    score=score,
+    resample=resample,
+    fewest_lines=one_for_each_image,
+    columns=columns,
+    select=select,
+)
+"""How boxes are scored by COCO's rules, all classes in one file."""
+
+
+COCO_SEGMENTATION: Final = replace(
+    COCO_DETECTION,
+    name="coco-segmentation",
+    title="Instance segmentation, masks",
+    read=read_segmentations,
+    check_file=check_segmentations,
+    check_all=nothing_to_add,
+    accepts=accepts_masks,
+    split=split_masks,
+    missing_truth=missing_masks,
+    load=load_masks,
+)
+"""How masks are scored by COCO's rules, all classes in one file."""
+
+
+LVIS_DETECTION: Final = replace(COCO_DETECTION, name="lvis-detection", missing_truth=missing_boxes_of_lvis)
+"""How boxes are scored where not every class is annotated in every image."""
+
+
+LVIS_SEGMENTATION: Final = replace(
+    COCO_SEGMENTATION, name="lvis-segmentation", missing_truth=missing_masks_of_lvis
+)
+"""How masks are scored where not every class is annotated in every image."""
