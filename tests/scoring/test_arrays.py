@@ -3,6 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from heldout_scoring import GroundTruth
 from heldout_scoring.data.array_files import (
     ForeignFileError,
     Packed,
@@ -67,3 +68,8 @@ def test_a_truncated_file_is_refused() -> None:
 @pytest.mark.parametrize("words", [(), ("000001",), ("a", "b_2")])
 def test_words_survive_a_round_trip(words: tuple[str, ...]) -> None:
     assert unpack_words(pack_words(words)) == words
+
+
+def test_ground_truth_without_a_fact_is_refused_by_name() -> None:
+    with pytest.raises(ForeignFileError, match="of the kind 'truth' has no 'dataset'"):
+        GroundTruth.of_bytes(pack("truth", Packed({}, {"images": pack_words(["a"])})))

@@ -6,7 +6,7 @@ from typing import Final, assert_never
 import numpy as np
 
 from ..data.annotations import BoxConvention, convert_boxes
-from ..data.array_files import ForeignFileError, Packed, pack, pack_words, unpack, unpack_words
+from ..data.array_files import Packed, complete, pack, pack_words, unpack, unpack_words
 from ..data.arrays import Flags, Floats, Integers, Places
 from ..data.matches import ImageCounts, RankedPredictions
 from ..data.truth import GroundTruth
@@ -300,10 +300,8 @@ def read_outcomes(data: bytes) -> ImageOutcomes:
     [2, 2]
     """
     arrays = unpack(KIND, data).arrays
-    try:
+    with complete(KIND):
         return ImageOutcomes(unpack_words(arrays["names"]), *(arrays[name] for name in _COUNTS))
-    except KeyError as error:
-        raise ForeignFileError(f"the file of the kind '{KIND}' has no {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,15 @@ def unpack(kind: str, data: bytes) -> Packed:
 
 
 @contextmanager
+def complete(kind: str) -> Iterator[None]:
+    """Raise ForeignFileError where a file of this kind lacks a fact or an array."""
+    try:
+        yield
+    except KeyError as error:
+        raise ForeignFileError(f"the file of the kind '{kind}' has no {error}") from error
+
+
+@contextmanager
 def read_from(path: Path | str) -> Iterator[None]:
     """Name the file of this path in a ForeignFileError.
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import as_path, read_file
-from .array_files import ForeignFileError, Packed, read_from, unpack, write
+from .array_files import ForeignFileError, Packed, complete, read_from, unpack, write
 from .arrays import Bytes, Floats, Integers, Labels
 
 Counts = NDArray[np.int64]
@@ -168,13 +168,11 @@ def open_matches(path: Path | str) -> tuple[Origin, AllMatches]:
 
 def _unpacked(packed: Packed) -> tuple[Origin, AllMatches]:
     facts, arrays = packed.facts, packed.arrays
-    try:
+    with complete(KIND):
         origin = Origin(**{field.name: facts[field.name] for field in fields(Origin)})
         if "labels" in facts:
             return origin, ImageCounts(tuple(facts["labels"]), **{name: arrays[name] for name in _COUNTS})
         return origin, _rankings(facts, arrays)
-    except KeyError as error:
-        raise ForeignFileError(f"the file of the kind '{KIND}' has no {error}") from error
 
 
 def open_rankings(path: Path | str) -> tuple[Origin, tuple[RankedPredictions, ...]]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import read_file, write_file
 from .annotations import BoxConvention
-from .array_files import Packed, pack, pack_words, read_from, unpack, unpack_words
+from .array_files import Packed, complete, pack, pack_words, read_from, unpack, unpack_words
 from .arrays import (
     SIDES,
     BoxFormat,
@@ -91,8 +91,13 @@ def read_content(content: bytes) -> tuple[Lists, Tables]:
     True
     """
     packed = unpack(KIND, content)
+    with complete(KIND):
+        return _lists_of(packed), _tables_of(packed)
+
+
+def _tables_of(packed: Packed) -> Tables:
     coco = _group(packed, "coco")
-    tables = Tables(
+    return Tables(
         sizes=packed.arrays["sizes"],
         labels=packed.arrays["labels"],
         objects=Objects(**_group(packed, "objects")),
@@ -103,7 +108,6 @@ def read_content(content: bytes) -> tuple[Lists, Tables]:
         verified=packed.arrays.get("verified"),
         coco=CocoTable(**coco) if coco else None,
     )
-    return _lists_of(packed), tables
 
 
 def _group(packed: Packed, name: str) -> dict[str, NDArray[Any]]:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.array_files import ForeignFileError, Packed, pack, unpack
+from ..data.array_files import Packed, complete, pack, unpack
 from ..data.arrays import Floats, Integers
 from ..data.matches import ImageCounts, RankedPredictions
 from ..metrics.labels import PixelMeasure
@@ -386,12 +386,10 @@ def read_replicates(data: bytes) -> Replicates:
     """
     packed = unpack(KIND, data)
     facts, arrays = packed.facts, packed.arrays
-    try:
+    with complete(KIND):
         setup, draws = (_from(cls, facts) for cls in (Setup, Draws))
         names, scores = tuple(facts["names"]), tuple(facts["scores"])
         return Replicates(setup, draws, names, scores, arrays["values"].astype(np.float64))
-    except KeyError as error:
-        raise ForeignFileError(f"the file of the kind '{KIND}' has no {error}") from error
 
 
 def _from(cls: Any, facts: Any) -> Any:
