@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         VOC2011,
         VOC2012,
         Protocol,
+        coco,
         default_protocol,
         protocol_of,
     )
@@ -140,6 +141,7 @@ __all__ = [
     "Validation",
     "average_precision",
     "bootstrap",
+    "coco",
     "compare",
     "compare_pairs",
     "competition_of",
@@ -200,6 +202,7 @@ _NAMES: Final = {
         "VOC2010",
         "VOC2011",
         "VOC2012",
+        "coco",
         "default_protocol",
         "protocol_of",
     ),

@@ -15,7 +15,7 @@ from .data.description import UNLIMITED, Description
 from .data.truth import GroundTruth
 from .errors import Problem, Problems, SubmissionError, as_path
 from .evaluation import evaluate_parsed
-from .protocols import PROTOCOLS
+from .protocols import Protocol, protocol_of
 from .readers.coco_json.detections import CocoResults, read_coco_detections
 from .readers.coco_json.instances import CocoInstances, read_instances
 from .readers.coco_json.to_data import Source, read_source, tables_of_instances
@@ -60,14 +60,14 @@ def evaluate_coco(
     results: Source,
     *,
     masks: bool = False,
-    protocol: str = PROTOCOL,
+    protocol: str | Protocol = PROTOCOL,
 ) -> Result:
     """Score detections in COCO's JSON as the official evaluator does; with `masks` their segmentations.
 
     truth: `images`, `categories` and `annotations`; results: a list of `image_id`, `category_id`, `score` and `bbox` or
     `segmentation`, or an object with such a list as `annotations`; both as the path of a file, its content, or what a JSON
     parser makes of it; results also as a compressed file or an archive with one such file. Figures equal those of pycocotools 2.0.11 to 1e-12;
-    what it calls -1 is None. The result is the same as that of `evaluate` with `GroundTruth.from_coco`, which for boxes leaves out the masks. protocol: "coco", or "lvis" for annotation of LVIS, whose figures are those of lvis 0.5.3.
+    what it calls -1 is None. The result is the same as that of `evaluate` with `GroundTruth.from_coco`, which for boxes leaves out the masks. protocol: "coco", `coco` with other rules, or "lvis" for annotation of LVIS, whose figures are those of lvis 0.5.3.
     Raises SubmissionError with every problem of the first file that has one, or where the two seem to be swapped, PathError where there is no file, LookupError
     for "lvis" and other annotation, and for an unknown protocol, DataError for `masks` that is no truth value.
 
@@ -81,13 +81,13 @@ def evaluate_coco(
     if not isinstance(masks, bool | np.bool_):
         raise DataError(f"expected True for masks or False for boxes as 'masks', found {masks!r}")
     masks = bool(masks)
-    if protocol not in NAMES:
+    row = protocol_of(protocol)
+    names = [f"{name}-{'segmentation' if masks else 'detection'}" for name in NAMES]
+    task = next((each.task for each in row.tasks if each.task.name in names), None)
+    if task is None:
         raise LookupError(
-            f"COCO's JSON is scored by {' or '.join(NAMES)}, not by {protocol!r}; other protocols: heldout_scoring.evaluate"
+            f"COCO's JSON is scored by {' or '.join(NAMES)}, not by {row.name!r}; other protocols: heldout_scoring.evaluate"
         )
-    row = PROTOCOLS[protocol]
-    boxes, segmentations = (each.task for each in row.tasks)
-    task = segmentations if masks else boxes
     name, annotation = read_source(truth, "instances.json")
     file, content = read_results_source(results, masks=masks)
     try:

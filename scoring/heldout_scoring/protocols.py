@@ -4,7 +4,7 @@ A new protocol is a new row: no other code depends on which protocol or year it 
 its competitions and classes (`heldout_scoring.competitions`) and, for the years of PASCAL VOC, the default protocol.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, Self, overload
@@ -12,6 +12,7 @@ from typing import Any, Final, Self, overload
 import numpy as np
 
 from .competitions import CHALLENGES
+from .data.arrays import as_counts, as_ranges, as_thresholds
 from .data.tables import PARTS
 from .errors import similar_name
 from .metrics.coco import COCO_RULES, LVIS_RULES
@@ -231,6 +232,41 @@ COCO: Final = Protocol(
     "coco", "COCO", (TaskRules(COCO_DETECTION, COCO_RULES), TaskRules(COCO_SEGMENTATION, COCO_RULES))
 )
 """Source: pycocotools 2.0.11."""
+
+
+def coco(
+    *,
+    iou: Sequence[float] | None = None,
+    areas: Sequence[tuple[str, float, float]] | None = None,
+    max_detections: Sequence[int] | None = None,
+) -> Protocol:
+    """COCO's protocol with other rules for boxes and masks; what is left out stays as it is.
+
+    iou: thresholds above 0 and up to 1, which AP is the mean of; areas: a name, the smallest and the largest area in pixels
+    each, of which the first holds all others; max_detections: of a class in an image, the largest of which counts for AP, and
+    each for a recall. Lists in any order, each value once. Raises DataError for anything else.
+
+    >>> strict = coco(iou=[0.9, 0.75], max_detections=[300])
+    >>> strict.name, strict.rules_of("coco-detection").max_detections
+    ('coco(iou=[0.75, 0.9], max_detections=[300])', (300,))
+    """
+    rules, said = COCO_RULES, []
+    if iou is not None:
+        thresholds = as_thresholds("iou", iou)
+        rules = replace(rules, iou_thresholds=thresholds)
+        said.append(f"iou={thresholds.tolist()}")
+    if areas is not None:
+        ranges = as_ranges("areas", areas)
+        rules = replace(rules, areas=ranges)
+        said.append(f"areas={list(ranges)}")
+    if max_detections is not None:
+        counts = as_counts("max_detections", max_detections)
+        rules = replace(rules, max_detections=counts)
+        said.append(f"max_detections={list(counts)}")
+    if not said:
+        return COCO
+    changed = (TaskRules(each.task, rules) for each in COCO.tasks)
+    return COCO.with_rules(f"coco({', '.join(said)})", "COCO with other rules", *changed)
 
 
 LVIS: Final = Protocol(

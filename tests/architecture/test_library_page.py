@@ -84,10 +84,12 @@ def test_the_example_with_custom_rules_runs_and_names_its_measure(
 ) -> None:
     exec(compile(WITH_ARRAYS + WITH_MASKS + WITH_OWN_RULES, PAGE, "exec"), {})
 
-    measure, _, figures = capsys.readouterr().out.splitlines()[-1].rpartition("0.90 ")
+    first, second = capsys.readouterr().out.splitlines()[-2:]
+    measure, _, figures = first.rpartition("0.90 ")
     assert measure == "Average precision of masks, IoU 0.75:"
     ap75, mean = map(float, figures.split())
     assert 0 <= mean <= ap75 <= 1
+    assert second == "coco(iou=[0.75, 0.9], max_detections=[300]) (300,)"
 
 
 def test_the_example_with_errors_runs_and_prints_them_by_kind(capsys: pytest.CaptureFixture[str]) -> None:

@@ -161,7 +161,7 @@ def test_areas_in_frames_and_in_dictionaries_decide_the_size_of_an_object() -> N
         ({"masks": [CAT, CAT.T]}, r"expected masks of shape \(2, 3\) in the image 'a', found \(3, 2\)"),
         ({"masks": [CAT, CAT], "sizes": [[2, 3]]}, r"expected masks of shape \(3, 2\) in the image 'a'"),
         ({"masks": [CAT]}, "expected columns of one length"),
-        ({"masks": 5}, "expected a list in 'masks', found int"),
+        ({"masks": 5}, "expected a list in 'masks', found 5"),
         (
             {"masks": [CAT, CAT * 0.5]},
             "expected masks of 0 and 1, found one with values from 0.0 to 0.5; of probabilities take `masks > 0.5`",

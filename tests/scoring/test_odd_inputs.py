@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import heldout_scoring
 from heldout_scoring import (
+    COCO,
+    PROTOCOLS,
     Confidences,
     DataError,
     Detections,
@@ -23,14 +24,17 @@ from heldout_scoring import (
     Layouts,
     PathError,
     Problem,
+    Protocol,
     Result,
     SubmissionError,
     average_precision,
     bootstrap,
+    coco,
     compare,
     evaluate,
     evaluate_coco,
     intervals_of,
+    protocol_of,
     validate,
 )
 
@@ -79,7 +83,7 @@ def masks(**changed: Any) -> InstanceMasks:
     return InstanceMasks.from_arrays(**(given | changed))
 
 
-def scored(protocol: str = "coco", truth: GroundTruth | None = None, **options: Any) -> Result:
+def scored(protocol: str | Protocol = "coco", truth: GroundTruth | None = None, **options: Any) -> Result:
     return evaluate(detections(), objects() if truth is None else truth, protocol=protocol, **options)
 
 
@@ -170,6 +174,12 @@ RIGHT: dict[str, tuple[Callable[[], object], object]] = {
     "no detections in dicts": (lambda: evaluate(Detections.from_dicts({"a": {"boxes": [], "scores": [], "labels": []}}), objects(), protocol="voc2012").headline, 0.0),
     "figures of a class": (lambda: scored().classes[0].figures["AP50"], pytest.approx(1)),
     "figures of a class by VOC": (lambda: scored("voc2012").classes[0].figures, {}),
+    "detections in another order": (lambda: coco(max_detections=[100, 10, 1]).rules_of("coco-detection").max_detections, (1, 10, 100)),
+    "NumPy's numbers of detections": (lambda: coco(max_detections=anything(np.array([5, 300]))).rules_of("coco-segmentation").max_detections, (5, 300)),
+    "thresholds in another order": (lambda: list(scored(coco(iou=[0.75, 0.5])).figures)[:3], ["AP", "AP50", "AP75"]),
+    "an IoU of 1": (lambda: scored(coco(iou=[1])).headline, pytest.approx(1)),
+    "areas of one letter": (lambda: [name for name in scored(coco(areas=[("all", 0, 1e10), ("tiny1", 0, 200), ("tiny2", 200, 1e10)])).figures if "tiny" in name], ["APtiny1", "APtiny2", "ARtiny1", "ARtiny2"]),
+    "no option": (lambda: coco() is COCO, True),
     "area of a range's limit": (lambda: of_json(annotation={"bbox": [0, 0, 32, 32], "area": 1024}, found={"bbox": [0, 0, 32, 32]}).figures["APs"], pytest.approx(1)),
 }  # fmt: skip
 
@@ -229,6 +239,21 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "comparison of results": (lambda: compare(anything(scored()), anything(scored())), DataError, "expected Replicates as `bootstrap(result, truth)` gives them, found Result"),
     "class that a result does not have": (lambda: scored()["owl"], KeyError, "the result has no class 'owl'; it has cat, dog"),
     "labels of a precision that are none": (lambda: average_precision([0, 2], [0.5, 0.4]), DataError, "expected 'y_true' as 1 for a positive and 0 or -1 for a negative, shape (n,), found 2"),
+    "a number of detections": (lambda: coco(max_detections=anything(100)), DataError, "expected a list in 'max_detections', found 100"),
+    "no detection": (lambda: coco(max_detections=[0]), DataError, "expected a whole number from 1 in 'max_detections', found 0"),
+    "negative detections": (lambda: coco(max_detections=[10, -1]), DataError, "expected a whole number from 1 in 'max_detections', found -1"),
+    "half a detection": (lambda: coco(max_detections=anything([1.5])), DataError, "expected a whole number from 1 in 'max_detections', found 1.5"),
+    "a number of detections twice": (lambda: coco(max_detections=[10, 10]), DataError, "10 stands twice in 'max_detections'"),
+    "a threshold without a list": (lambda: coco(iou=anything(0.5)), DataError, "expected a list in 'iou', found 0.5"),
+    "thresholds in percent": (lambda: coco(iou=[50, 75]), DataError, "expected a number above 0 and up to 1 as 'iou', found 50"),
+    "a threshold of 0": (lambda: coco(iou=[0, 0.5]), DataError, "expected a number above 0 and up to 1 as 'iou', found 0"),
+    "NaN as a threshold": (lambda: coco(iou=[float("nan")]), DataError, "expected a number above 0 and up to 1 as 'iou', found nan"),
+    "no thresholds": (lambda: coco(iou=[]), DataError, "expected at least one value in 'iou', found none"),
+    "mapping of areas": (lambda: coco(areas=anything({"all": (0, 1e10)})), DataError, "expected a list in 'areas', found dict"),
+    "areas without all of them": (lambda: coco(areas=[("small", 0, 10), ("all", 0, 1e10)]), DataError, "expected a first range in 'areas' that holds all others, such as ('all', 0, 1e10), found 'small' from 0 to 10, which does not hold 'all'"),
+    "areas of one name": (lambda: coco(areas=[("all", 0, 1e10), ("tiny", 0, 5), ("tiny", 5, 9)]), DataError, "'tiny' stands twice in 'areas'"),
+    "areas turned round": (lambda: coco(areas=[("all", 1e10, 0)]), DataError, "expected areas from 0, the smallest first, in 'areas', found ('all', 10000000000.0, 0)"),
+    "COCO's JSON by VOC": (lambda: of_json(protocol="voc2012"), LookupError, "COCO's JSON is scored by coco or lvis, not by 'voc2012'"),
     "path of nothing": (lambda: GroundTruth.from_coco("nothing.json"), PathError, "there is no file 'nothing.json'"),
     "name of a file as an id": (lambda: of_json(image={"file_name": "1.jpg"}, found={"image_id": "1.jpg"}), SubmissionError, "expected 1, the 'id' of the image with this 'file_name', as 'image_id', found \"1.jpg\""),
     "mask as rows in JSON": (lambda: of_json(found={"segmentation": MASKS[0].astype(int).tolist()}, masks=True), SubmissionError, "found 40 rows of 60 values, a mask as an array, which has to be encoded as run lengths"),
@@ -250,7 +275,7 @@ def test_odd_input_is_refused_with_what_was_found_and_expected(
         call()
 
     assert words in str(refused.value)
-    assert type(refused.value).__module__.startswith("scoring") or kind in (LookupError, KeyError)
+    assert type(refused.value).__module__.startswith("heldout_scoring") or kind in (LookupError, KeyError)
 
 
 @dataclass(frozen=True)
@@ -298,19 +323,19 @@ def test_a_copy_says_the_same(sent: Sent, copied: Callable[[Any], Any]) -> None:
 
 @pytest.mark.parametrize("name", ["voc2006", "voc2012", "open_images_metrics", "coco", "lvis"])
 def test_protocols_can_be_sent_to_another_process(name: str) -> None:
-    protocol = heldout_scoring.PROTOCOLS[name]
+    protocol = PROTOCOLS[name]
 
     sent = pickle.loads(pickle.dumps(protocol))
 
-    assert heldout_scoring.protocol_of(sent) is sent  # its rules are those of its name
+    assert protocol_of(sent) is sent  # its rules are those of its name
     assert (sent.name, sent.title) == (protocol.name, protocol.title)
 
 
 def test_everything_public_works_without_docstrings_and_assertions() -> None:
     program = """
 import heldout_scoring
-for name in scoring.__all__:
-    getattr(scoring, name)
+for name in heldout_scoring.__all__:
+    getattr(heldout_scoring, name)
 truth = heldout_scoring.GroundTruth.from_arrays(["a"], ["cat"], [[0, 0, 9, 9]], convention="half-open")
 found = heldout_scoring.Detections.from_arrays(["a"], ["cat"], [0.5], [[0, 0, 9, 9]])
 result = heldout_scoring.evaluate(found, truth, protocol="voc2012")
@@ -324,7 +349,7 @@ print(result.headline, heldout_scoring.intervals_of(result, truth, replicates=9)
 
 def test_protocols_are_described_without_docstrings() -> None:
     said = [
-        subprocess.run([sys.executable, *options, "-m", "scoring", "protocols"], capture_output=True, text=True, check=True).stdout
+        subprocess.run([sys.executable, *options, "-m", "heldout_scoring", "protocols"], capture_output=True, text=True, check=True).stdout
         for options in ((), ("-OO",))
     ]  # fmt: skip
 

@@ -22,6 +22,7 @@ from heldout_scoring import (
     LabelMaps,
     Result,
     bootstrap,
+    coco,
     compare,
     evaluate,
     evaluate_coco,
@@ -41,7 +42,7 @@ from heldout_scoring.tasks.segmentation import SEGMENTATION
 from heldout_scoring.tasks.task import Task, TaskRules
 from tests.scoring.coco_detectors import as_json
 from tests.scoring.coco_masks import draw_mask_set
-from tests.scoring.coco_sets import draw_coco_set
+from tests.scoring.coco_sets import draw_coco_set, official
 
 IMAGES = list("abcdefgh")
 BOX = [1, 1, 10, 10]
@@ -162,6 +163,39 @@ def test_replicates_of_several_thresholds_are_means_over_the_thresholds() -> Non
 
     assert (low[0] > high[0]).any()
     np.testing.assert_allclose(drawn(0.5, 0.75), (low + high) / 2, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(300, 306))
+def test_options_of_coco_are_those_of_the_official_program(seed: int) -> None:
+    truth, found = draw_coco_set(seed)
+    areas = [("all", 0, 1e10), ("tiny", 0, 300), ("huge", 300, 1e10)]
+
+    rules = coco(iou=[0.75, 0.3], areas=areas, max_detections=[2, 40])
+    figures = evaluate_coco(as_json(truth), as_json(found), protocol=rules).figures
+
+    evaluation = official(
+        truth,
+        found,
+        iouThrs=np.array([0.3, 0.75]),
+        maxDets=[2, 40],
+        areaRng=[list(each[1:]) for each in areas],
+        areaRngLbl=[each[0] for each in areas],
+    )
+    precision, recall = evaluation.eval["precision"], evaluation.eval["recall"]
+    expected = {
+        "AP": precision[..., 0, 1],
+        "AP75": precision[1, ..., 0, 1],
+        "APt": precision[..., 1, 1],
+        "APh": precision[..., 2, 1],
+        "AR2": recall[..., 0, 0],
+        "AR40": recall[..., 0, 1],
+        "ARt": recall[..., 1, 1],
+        "ARh": recall[..., 2, 1],
+    }
+    assert figures == {
+        name: pytest.approx(float(values[values > -1].mean()), abs=1e-12) if (values > -1).any() else None
+        for name, values in expected.items()
+    }
 
 
 def test_explanations_follow_the_rules() -> None:

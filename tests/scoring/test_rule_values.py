@@ -82,8 +82,8 @@ PARTS = "expected a name, the smallest and the largest area of each range in 'ar
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
-        ("iou_thresholds", 0.5, "expected a list in 'iou_thresholds', found float"),
-        ("iou_thresholds", np.float64(0.5), "expected a list in 'iou_thresholds', found float"),
+        ("iou_thresholds", 0.5, "expected a list in 'iou_thresholds', found 0.5"),
+        ("iou_thresholds", np.float64(0.5), "expected a list in 'iou_thresholds', found 0.5"),
         ("iou_thresholds", {0.5: 1}, "expected a list in 'iou_thresholds', found dict"),
         ("iou_thresholds", "0.5", "expected a list in 'iou_thresholds', found '0.5'"),
         ("iou_thresholds", [], "expected at least one value in 'iou_thresholds', found none"),
@@ -96,7 +96,7 @@ PARTS = "expected a name, the smallest and the largest area of each range in 'ar
         ("iou_thresholds", [0.5, 0.5], "0.5 stands twice in 'iou_thresholds'"),
         ("recalls", [-0.1], "expected numbers from 0 to 1 in 'recalls', found -0.1"),
         ("recalls", [0, 101], "expected numbers from 0 to 1 in 'recalls', found 101"),
-        ("max_detections", 100, "expected a list in 'max_detections', found int"),
+        ("max_detections", 100, "expected a list in 'max_detections', found 100"),
         ("max_detections", {"AR": 100}, "expected a list in 'max_detections', found dict"),
         ("max_detections", (0,), f"{WHOLE}0"),
         ("max_detections", (-1,), f"{WHOLE}-1"),

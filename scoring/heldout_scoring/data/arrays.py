@@ -279,7 +279,7 @@ def as_list(name: str, values: Any) -> list[Any]:
         raise DataError(f"expected a list in '{name}', found {type(values).__name__}, which has no order")
     if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping):
         return list(values)
-    found = repr(values) if isinstance(values, str) else type(values).__name__
+    found = repr(values) if isinstance(values, str | int | float | None) else type(values).__name__
     raise DataError(f"expected a list in '{name}', found {found}")
 
 
