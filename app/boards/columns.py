@@ -6,7 +6,7 @@ from typing import Any, Final
 import heldout_scoring
 from heldout_scoring import PROTOCOLS
 from heldout_scoring.exhibits import ALL_FIGURES
-from heldout_scoring.results_json import from_plain
+from heldout_scoring.stored import from_plain
 
 MEAN: Final = "mean"  # by which every board sorts its headline in addresses
 _OF_MEASURE: Final = {  # by how the name of the measure ends

@@ -34,8 +34,8 @@ from app.web.charts.dots import Dot, DotRow, Range, dot_chart, series_of, symmet
 from app.web.charts.shapes import Column, Drawing, Figure, Table
 from heldout_scoring import Comparison, HolmFamily, Replicates, compare, holm
 from heldout_scoring.analysis.images import ImageOutcomes, read_outcomes
-from heldout_scoring.results_json import from_plain, to_plain
 from heldout_scoring.statistics.resampling import read_replicates
+from heldout_scoring.stored import from_plain, to_plain
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from heldout_scoring import BoxConvention, GroundTruth
 from heldout_scoring.data.annotations import convert_boxes
 from heldout_scoring.data.label_maps import VOID
 from heldout_scoring.data.tables import Tables
-from heldout_scoring.results_json import to_plain
+from heldout_scoring.stored import to_plain
 
 DECIMALS: Final = 3  # of a pixel; what converting between formats changes lies behind them
 Codes = NDArray[np.uint64]

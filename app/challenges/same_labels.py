@@ -34,7 +34,7 @@ from app.people.locking import lock_person
 from app.platform import Platform
 from app.storage import owner_of
 from app.storage.truth_key import IMAGE
-from heldout_scoring.results_json import from_plain
+from heldout_scoring.stored import from_plain
 
 log = structlog.get_logger()
 

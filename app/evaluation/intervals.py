@@ -14,7 +14,7 @@ from app.jobs.sandbox import ChildLimits, run_in_subprocess
 from app.models import ClassScore, JobKind
 from app.platform import Platform
 from app.results import scored_runs
-from heldout_scoring.results_json import from_plain
+from heldout_scoring.stored import from_plain
 
 
 def store(session: Session, run_id: int, intervals: heldout_scoring.IntervalTable) -> None:

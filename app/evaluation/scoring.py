@@ -34,7 +34,7 @@ from app.results import ladder, receipts, recording
 from app.results.ladder import LadderStep
 from app.results.scored_runs import WITH_SOURCES
 from app.storage import DIGEST, content_key
-from heldout_scoring.results_json import to_plain
+from heldout_scoring.stored import to_plain
 
 log = structlog.get_logger()
 

@@ -45,7 +45,7 @@ from app.web.dependencies import render_template
 from heldout_scoring.data.matches import RankedPredictions
 from heldout_scoring.evaluation import columns_of
 from heldout_scoring.metrics.ranking import IGNORED, TRUE_POSITIVE
-from heldout_scoring.results_json import from_plain
+from heldout_scoring.stored import from_plain
 
 
 @dataclass(frozen=True, slots=True)

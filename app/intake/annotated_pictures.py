@@ -23,7 +23,7 @@ from app.jobs import queue
 from app.models import Artefact, Intake, IntakeRole, JobKind
 from app.platform import Platform
 from app.results import artefacts
-from heldout_scoring.results_json import from_plain
+from heldout_scoring.stored import from_plain
 
 PUBLIC_PICTURES: Final = "data set, public"  # kinds of artefacts
 HIDDEN_PICTURES: Final = "data set, hidden"

@@ -45,7 +45,7 @@ from app.platform import Platform
 from app.web.forms import OrBlank
 from app.web.zones import Moment
 from heldout_scoring.competitions import CHALLENGES
-from heldout_scoring.results_json import from_plain, to_plain
+from heldout_scoring.stored import from_plain, to_plain
 
 RULES: Final = {
     "disclosure", "quotas", "opens_at", "closes_at", "embargo", "frozen_days", "details_at_close", "only_complete", "competitions",

@@ -16,7 +16,7 @@ from app.intake.unpacking import SentPicture, Unpacked
 from heldout_scoring import BoxConvention, GroundTruth
 from heldout_scoring.data.annotations import convert_boxes
 from heldout_scoring.readers.voc_annotations import label_colours
-from heldout_scoring.results_json import to_plain
+from heldout_scoring.stored import to_plain
 
 if TYPE_CHECKING:
     from PIL import Image

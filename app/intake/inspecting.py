@@ -50,7 +50,7 @@ from app.intake.reports import (
 from app.intake.unpacking import ProgressNotes, ReadingLimits, SentFile, SentPicture, Unpacked, unpack
 from heldout_scoring import GroundTruth, Problem, Problems, Rule, SubmissionError
 from heldout_scoring.evaluation import missing_truth
-from heldout_scoring.results_json import to_plain
+from heldout_scoring.stored import to_plain
 
 TRUTHS: Final = "truths"  # folder of the ground truth of each set
 DIGESTS: Final = "digests"  # folder of what each set says of each image, by the names that it was sent with

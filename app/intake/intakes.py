@@ -41,7 +41,7 @@ from app.models import (
 )
 from app.platform import Platform
 from app.submissions.retention import INTAKE, removable
-from heldout_scoring.results_json import from_plain, to_plain
+from heldout_scoring.stored import from_plain, to_plain
 
 MOST_FILES: Final = 50
 MOST_OPEN: Final = 10  # data sets of a challenge that are not applied

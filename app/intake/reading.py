@@ -54,7 +54,7 @@ from app.models import (
     NameSecret,
 )
 from app.platform import Platform
-from heldout_scoring.results_json import from_plain, to_plain
+from heldout_scoring.stored import from_plain, to_plain
 
 log = structlog.get_logger()
 

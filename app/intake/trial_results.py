@@ -29,7 +29,7 @@ from heldout_scoring.data.description import UNKNOWN_SIDE
 from heldout_scoring.data.tables import PARTS
 from heldout_scoring.evaluation import Predictions, is_scorable, missing_truth
 from heldout_scoring.metrics.layouts import persons_of_layout_set
-from heldout_scoring.results_json import to_plain
+from heldout_scoring.stored import to_plain
 
 EMPTY, RANDOM, JITTERED = KINDS = ("empty", "random", "jittered")
 BOXES: Final = 3  # random ones in each image

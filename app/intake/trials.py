@@ -26,7 +26,7 @@ from app.jobs.queue import Claim
 from app.jobs.sandbox import ChildLimits, LimitExceededError, run_in_subprocess
 from app.models import GroundTruth, Job, JobKind, Phase, Trial
 from app.platform import Platform
-from heldout_scoring.results_json import from_plain, to_plain
+from heldout_scoring.stored import from_plain, to_plain
 
 log = structlog.get_logger()
 

@@ -41,9 +41,9 @@ from heldout_scoring.analysis.errors import Diagnosis, Files, NoDiagnosisError, 
 from heldout_scoring.analysis.images import outcomes_by_image, pack_outcomes
 from heldout_scoring.data.matches import open_matches
 from heldout_scoring.evaluation import missing_truth
-from heldout_scoring.results_json import to_plain
 from heldout_scoring.statistics.bootstrap import sample_of
 from heldout_scoring.statistics.resampling import pack_replicates, read_replicates
+from heldout_scoring.stored import to_plain
 
 log = structlog.get_logger()
 

@@ -24,8 +24,8 @@ from app.results import scored_runs
 from app.storage import content_key
 from heldout_scoring.analysis.errors import Diagnosis, ErrorBreakdown, ErrorKind, Sweep, Swept
 from heldout_scoring.analysis.images import read_outcomes
-from heldout_scoring.results_json import from_plain
 from heldout_scoring.statistics.resampling import read_replicates
+from heldout_scoring.stored import from_plain
 
 EXPLANATIONS: Final = {
     ErrorKind.DUPLICATE: "another detection of an object that has already been detected",

@@ -45,7 +45,7 @@ from app.web.charts.curves import Axes, Curve, curve_chart
 from app.web.charts.dots import Dot, DotRow, Range, dot_chart, series_of
 from app.web.charts.scales import top_of
 from app.web.charts.shapes import Column, Drawing, Figure, Table
-from heldout_scoring.results_json import from_plain
+from heldout_scoring.stored import from_plain
 
 
 @dataclass(frozen=True, slots=True)

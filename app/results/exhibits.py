@@ -18,7 +18,7 @@ from app.models import Exhibit
 from app.platform import Platform
 from app.results.scored_runs import visible_run
 from app.web import tables as exports
-from heldout_scoring.results_json import from_plain
+from heldout_scoring.stored import from_plain
 from heldout_scoring.tasks.task import DIFFICULT_INCLUDED
 
 NO_VALUE = "no value"

@@ -17,8 +17,8 @@ from app.jobs.sandbox import ChildLimits, run_in_subprocess
 from app.models import BoardGroups, RunAnalysis
 from app.platform import Platform
 from heldout_scoring import HolmFamily, Replicates
-from heldout_scoring.results_json import from_plain
 from heldout_scoring.statistics.resampling import pack_replicates, read_replicates
+from heldout_scoring.stored import from_plain
 
 MOST_RUNS: Final = 1000  # compared in pairs, the best of a board
 TEST: Final = "paired bootstrap, Holm"

@@ -24,11 +24,11 @@ from .parallel import DEFAULT_THREADS, use_threads
 from .protocols import PROTOCOLS, default_protocol
 from .readers.voc_tree import TreeError, dataset_of, read_public, read_tree
 from .results import Result
-from .results_json import to_plain
 from .scores import ClassResult
 from .statistics.bootstrap import intervals_of
 from .statistics.ranks import compare_pairs, rank_methods, read_scoreboard
 from .statistics.resampling import Interval
+from .stored import to_plain
 from .validation import validate
 
 

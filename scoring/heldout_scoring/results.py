@@ -2,18 +2,21 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, get_type_hints
 
-from .data.arrays import some_of
+import numpy as np
+
+from .data.arrays import Floats, some_of
 from .data.matches import AllMatches, Origin, RankedPredictions, save_matches
 from .errors import Problem
 from .exhibits import ALL_FIGURES, Curve, Exhibit, RocCurve, ScoreTable, plot_curves, plot_values
-from .protocols import PROTOCOLS, TASKS
-from .results_json import from_plain, rules_from_plain, rules_to_plain, to_plain
+from .protocols import PROTOCOLS, TASKS, spell
 from .scores import NOT_ENTERED, ClassResult, Explain, Explanation
+from .stored import from_plain, to_plain
 
 if TYPE_CHECKING:
     import polars as pl
@@ -213,7 +216,7 @@ class Result:
 
     def to_json(self) -> str:
         """One line of JSON, the same for the same result, without the matches."""
-        rules = None if self.protocol in PROTOCOLS else rules_to_plain(self.rules)
+        rules = None if self.protocol in PROTOCOLS else _rules_to_plain(self.rules)
         plain = to_plain(self) | {"rules": rules}
         return json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
@@ -238,7 +241,7 @@ def _own_rules(result: Result, plain: Any) -> Any:
     """The rules in JSON; those of an official protocol are never written, so that they cannot be others."""
     if plain is not None and result.protocol in PROTOCOLS:
         raise ValueError(f"'{result.protocol}' is the name of an official protocol, which has its own rules")
-    return rules_from_plain(result.task, plain)
+    return _rules_from_plain(result.task, plain)
 
 
 def _as_written_today(plain: Any) -> Any:
@@ -294,3 +297,63 @@ def _shown(value: float | None) -> str:
 def _example(*classes: ClassResult) -> Result:
     values = (3, "detection", "voc2012", "Average precision", 0.5, None, classes, (), "1", "", "")
     return Result(*values)
+
+
+def _rules_to_plain(rules: Any) -> Any:
+    """Every field of the rules; None for None, and for rules with a field that JSON cannot hold.
+
+    Functions and measures are spelled as in a receipt, and have to be those of an official protocol.
+    """
+    if rules is None:
+        return None
+    try:
+        return {each.name: _to_plain(each.name, getattr(rules, each.name)) for each in fields(rules)}
+    except TypeError:
+        return None
+
+
+def _rules_from_plain(task: str, plain: Any) -> Any:
+    """The rules of a task that `_rules_to_plain` turned into `plain`; None for None.
+
+    Raises KeyError, TypeError or ValueError for anything else.
+    """
+    if plain is None:
+        return None
+    kind = _kinds()[task]
+    hints = get_type_hints(kind)
+    if not isinstance(plain, dict) or plain.keys() != hints.keys():
+        raise ValueError(f"expected the fields of {kind.__name__} as 'rules'")
+    return kind(**{name: _from_plain(name, hint, plain[name]) for name, hint in hints.items()})
+
+
+def _to_plain(field: str, value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if callable(value) or is_dataclass(value):
+        name = spell(value)
+        if _named().get((field, name)) != value:
+            raise TypeError(f"{name} is not part of the library")
+        return name
+    return to_plain(value)
+
+
+def _from_plain(field: str, hint: Any, plain: Any) -> Any:
+    if isinstance(plain, str) and (field, plain) in _named():
+        return _named()[field, plain]
+    if hint == Floats:
+        return np.array(plain, np.float64)
+    return from_plain(hint, plain)
+
+
+@cache
+def _kinds() -> Mapping[str, Any]:
+    """The type of the rules of each task."""
+    return {each.task.name: type(each.rules) for row in PROTOCOLS.values() for each in row.tasks}
+
+
+@cache
+def _named() -> Mapping[tuple[str, str], Any]:
+    """The functions and measures of all official rules, by the field in which they stand and as they are spelled."""
+    rules = [each.rules for row in PROTOCOLS.values() for each in row.tasks]
+    values = ((each.name, getattr(one, each.name)) for one in rules for each in fields(one))
+    return {(name, spell(value)): value for name, value in values if callable(value) or is_dataclass(value)}

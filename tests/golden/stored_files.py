@@ -34,9 +34,9 @@ from heldout_scoring import (
 )
 from heldout_scoring.analysis.errors import Files, diagnose
 from heldout_scoring.analysis.images import outcomes_by_image, pack_outcomes
-from heldout_scoring.results_json import to_plain
 from heldout_scoring.statistics.bootstrap import sample_of
 from heldout_scoring.statistics.resampling import pack_replicates
+from heldout_scoring.stored import to_plain
 from heldout_scoring.tasks.coco import COCO_DETECTION
 from heldout_scoring.tasks.detection import DETECTION
 from heldout_scoring.tasks.task import TaskRules

@@ -33,7 +33,7 @@ from app.organising import approvals
 from app.organising.approvals import Suspension
 from app.platform import Platform
 from app.results import withdrawing
-from heldout_scoring.results_json import to_plain
+from heldout_scoring.stored import to_plain
 from tests.system.damage import overwrite
 from tests.system.rows import Rows, described
 from tests.working import do_all, handling

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 import heldout_scoring
 from app.models import Board, ClassScore, Exhibit, Result, ResultState, Run, RunState, Submission, Upload
 from app.platform import Platform
-from heldout_scoring.results_json import to_plain
+from heldout_scoring.stored import to_plain
 from tests.pages.statements import asked
 from tests.system.rows import Rows, made
 

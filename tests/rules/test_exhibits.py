@@ -2,7 +2,7 @@
 
 import heldout_scoring
 from app.results.exhibits import ClassValue, CurveView, MatrixView, csv_of, exhibits_of
-from heldout_scoring.results_json import to_plain
+from heldout_scoring.stored import to_plain
 
 OFFICIAL = heldout_scoring.ScoreTable("Average precision", (("car", 0.61234), ("cat", None)))
 BESIDE = heldout_scoring.ScoreTable(

@@ -12,7 +12,7 @@ from app.intake.inspecting import Wanted, hidden_finding, inspect
 from app.intake.reports import Finding, Report
 from app.intake.unpacking import ReadingLimits, SentFile
 from heldout_scoring import Problem, errors
-from heldout_scoring.results_json import from_plain
+from heldout_scoring.stored import from_plain
 from tests.pages.data_sets import jpeg, zipped
 from tests.pages.test_intake_reading import OF_HIDDEN, coco_with_mistakes, kit_with_mistakes
 from tests.shared import SHARED

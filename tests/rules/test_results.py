@@ -18,7 +18,7 @@ from heldout_scoring.analysis.errors import (
     SweepPoint,
     Swept,
 )
-from heldout_scoring.results_json import to_plain
+from heldout_scoring.stored import to_plain
 from tests.pages.result_views import errors, sweep
 
 PR = CurveView("cat", (0.0, 0.5, 1.0), (None, 1.0, 0.5))

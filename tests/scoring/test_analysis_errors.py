@@ -24,7 +24,7 @@ from heldout_scoring.data.matches import RankedPredictions
 from heldout_scoring.data.truth import GroundTruth
 from heldout_scoring.protocols import PROTOCOLS
 from heldout_scoring.readers.voc_tree import read_tree
-from heldout_scoring.results_json import from_plain, to_plain
+from heldout_scoring.stored import from_plain, to_plain
 from heldout_scoring.tasks.detection import DETECTION, DetectionRules
 from tests.scoring import oracles
 from tests.scoring.builders import annotation, detections, kit, thing

@@ -27,7 +27,7 @@ from heldout_scoring.metrics.labels import ranked_average_precision
 from heldout_scoring.metrics.matching import ClassObjects
 from heldout_scoring.protocols import PROTOCOLS
 from heldout_scoring.readers.voc_tree import read_tree
-from heldout_scoring.results_json import from_plain, to_plain
+from heldout_scoring.stored import from_plain, to_plain
 from heldout_scoring.tasks.detection import DETECTION, load
 from tests.scoring import oracles
 from tests.scoring.builders import IMAGES, annotation, detections, ground_truth, kit, thing

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from heldout_scoring import GroundTruth
-from heldout_scoring.data.array_files import (
+from heldout_scoring.stored import (
     ForeignFileError,
     Packed,
     pack,

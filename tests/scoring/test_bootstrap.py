@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from heldout_scoring.data.array_files import ForeignFileError, Packed, pack, unpack
 from heldout_scoring.data.truth import GroundTruth
 from heldout_scoring.evaluation import evaluate
 from heldout_scoring.protocols import PROTOCOLS
@@ -14,6 +13,7 @@ from heldout_scoring.readers.voc_tree import read_tree
 from heldout_scoring.results import Result
 from heldout_scoring.statistics.bootstrap import bootstrap, intervals_of
 from heldout_scoring.statistics.resampling import Interval, IntervalTable
+from heldout_scoring.stored import ForeignFileError, Packed, pack, unpack
 from tests.scoring.builders import Kit, annotation, thing
 from tests.scoring.layout_builders import truth_of, truth_of_images, xml_of
 from tests.scoring.layout_oracles import Given, Limb, Person

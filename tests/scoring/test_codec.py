@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from heldout_scoring.exhibits import ConfusionMatrix, Curve, Exhibit, RocCurve, ScoreTable
 from heldout_scoring.results import Result
-from heldout_scoring.results_json import dense, from_plain, sparse, to_plain
 from heldout_scoring.scores import ClassResult
+from heldout_scoring.stored import dense, from_plain, sparse, to_plain
 
 
 class Colour(StrEnum):

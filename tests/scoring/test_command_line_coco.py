@@ -6,7 +6,7 @@ import pytest
 
 from heldout_scoring import Detections, GroundTruth, Result, evaluate
 from heldout_scoring.command_line import main
-from heldout_scoring.results_json import to_plain
+from heldout_scoring.stored import to_plain
 from tests.scoring.coco_masks import draw_mask_set
 from tests.scoring.coco_sets import FIGURES, draw_coco_set, official, official_figures
 

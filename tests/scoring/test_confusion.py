@@ -11,7 +11,7 @@ from heldout_scoring.data.arrays import Bytes
 from heldout_scoring.data.label_maps import LabelRuns
 from heldout_scoring.exhibits import ConfusionMatrix
 from heldout_scoring.metrics.labels import Counts, class_accuracy, count_labels, iou_of_labels, pixel_accuracy
-from heldout_scoring.results_json import from_plain, to_plain
+from heldout_scoring.stored import from_plain, to_plain
 
 LABELS = 4
 MATRIX = np.array([[5, 1, 0, 2], [0, 0, 0, 3], [0, 0, 0, 0], [1, 0, 0, 6]])

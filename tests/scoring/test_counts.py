@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from heldout_scoring.data.array_files import ForeignFileError, Packed, write
 from heldout_scoring.data.matches import ImageCounts, Origin, open_matches, open_rankings, save_matches
 from heldout_scoring.metrics.labels import Counts
+from heldout_scoring.stored import ForeignFileError, Packed, write
 
 LABELS = ("background", "car", "cat")
 ORIGIN = Origin("segmentation", "voc2012", "1", "abc", "0f")

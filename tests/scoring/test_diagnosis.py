@@ -10,7 +10,6 @@ import pytest
 from heldout_scoring import VOC2012, Confidences, DataError, Detections
 from heldout_scoring.analysis.errors import Diagnosis, Files, NoDiagnosisError, diagnose
 from heldout_scoring.analysis.images import outcomes_by_image, pack_outcomes, read_outcomes
-from heldout_scoring.data.array_files import ForeignFileError, Packed, pack
 from heldout_scoring.data.description import Limits
 from heldout_scoring.data.matches import ImageCounts, RankedPredictions
 from heldout_scoring.data.truth import GroundTruth
@@ -19,10 +18,10 @@ from heldout_scoring.metrics.labels import class_accuracy
 from heldout_scoring.metrics.ranking import AP_AREA, mean_of_classes
 from heldout_scoring.readers.voc_tree import read_tree
 from heldout_scoring.results import Result
-from heldout_scoring.results_json import from_plain, to_plain
 from heldout_scoring.statistics.bootstrap import bootstrap, sample_of
 from heldout_scoring.statistics.comparison import compare
 from heldout_scoring.statistics.resampling import KIND, pack_replicates, read_replicates
+from heldout_scoring.stored import ForeignFileError, Packed, from_plain, pack, to_plain
 from heldout_scoring.tasks.detection import DETECTION
 from heldout_scoring.tasks.task import PixelSample, RankingSample, TaskRules
 from tests.scoring.builders import kit

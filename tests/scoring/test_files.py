@@ -22,10 +22,10 @@ from heldout_scoring import (
     validate,
 )
 from heldout_scoring.command_line import main
-from heldout_scoring.data.array_files import ForeignFileError
 from heldout_scoring.data.description import Limits
 from heldout_scoring.errors import SubmissionError, named
 from heldout_scoring.readers.voc_tree import TreeError
+from heldout_scoring.stored import ForeignFileError
 from tests.scoring.archives import tar
 
 LISTS: dict[str, Any] = {"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations": []}

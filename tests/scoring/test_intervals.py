@@ -8,7 +8,6 @@ import pytest
 from heldout_scoring.data.arrays import Integers
 from heldout_scoring.data.matches import RankedPredictions
 from heldout_scoring.metrics.ranking import AP_11_POINTS, AP_AREA, RankingMeasure, mean_of_classes
-from heldout_scoring.results_json import from_plain, to_plain
 from heldout_scoring.statistics.resampling import (
     NO_VALUE,
     TOO_FEW_REPLICATES,
@@ -22,6 +21,7 @@ from heldout_scoring.statistics.resampling import (
     interval_table,
     resample_rankings,
 )
+from heldout_scoring.stored import from_plain, to_plain
 
 SETUP = Setup("detection", "voc2012", "0f")
 

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heldout_scoring.published import classification_of_2007, detection_of_2007
-from heldout_scoring.results_json import from_plain, to_plain
 from heldout_scoring.statistics.ranks import (
     RankDiagram,
     Scoreboard,
@@ -21,6 +20,7 @@ from heldout_scoring.statistics.ranks import (
     ranks_of,
     studentized_range_p_value,
 )
+from heldout_scoring.stored import from_plain, to_plain
 
 FIGURE_8 = {
     "INRIA_Genetic": 1.05,

@@ -10,7 +10,7 @@ from heldout_scoring.data.predictions import ClassConfidences
 from heldout_scoring.exhibits import EXHIBITS, RocCurve, draw_roc
 from heldout_scoring.metrics.labels import ClassLabels, rank_by_confidence, roc_auc
 from heldout_scoring.metrics.ranking import auc, ends_of_ties, roc
-from heldout_scoring.results_json import from_plain, to_plain
+from heldout_scoring.stored import from_plain, to_plain
 from tests.scoring import label_oracles as oracles
 
 label = st.sampled_from([1, -1, 0])

@@ -16,9 +16,9 @@ from heldout_scoring import Description, GroundTruth, IntervalTable, Result, Val
 from heldout_scoring.analysis.errors import Diagnosis
 from heldout_scoring.analysis.images import pack_outcomes, read_outcomes
 from heldout_scoring.data.matches import open_matches, save_matches
-from heldout_scoring.results_json import from_plain, to_plain
 from heldout_scoring.statistics.bootstrap import bootstrap, intervals_of
 from heldout_scoring.statistics.resampling import pack_replicates, read_replicates
+from heldout_scoring.stored import from_plain, to_plain
 from tests.golden.stored_files import CASES, REPLICATES, everything
 from tests.shared import ROOT
 

@@ -11,7 +11,7 @@ from app.intake.inspecting import Wanted, inspect
 from app.intake.reports import ROLES, Report
 from app.intake.unpacking import ReadingLimits, SentFile
 from app.jobs.sandbox import ChildLimits, LimitExceededError, run_in_subprocess
-from heldout_scoring.results_json import from_plain
+from heldout_scoring.stored import from_plain
 from tests.attacks import Upload, read_manifest
 from tests.pages.data_sets import bomb, coco_file, jpeg, kit, zipped
 

@@ -24,8 +24,8 @@ from app.people.sessions import Browser, start_session
 from app.people.tokens import NewToken, create_token
 from app.platform import Platform
 from app.web.dependencies import SESSION_COOKIE
-from heldout_scoring.data.array_files import ForeignFileError
 from heldout_scoring.data.matches import open_matches
+from heldout_scoring.stored import ForeignFileError
 from tests.scoring.builders import Kit, annotation, part, thing
 from tests.system.conftest import SharedSite, running_site
 from tests.system.crawling import ROUTES, Crawl

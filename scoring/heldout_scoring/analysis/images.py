@@ -6,11 +6,11 @@ from typing import Final, assert_never
 import numpy as np
 
 from ..data.annotations import BoxConvention, convert_boxes
-from ..data.array_files import Packed, complete, pack, pack_words, unpack, unpack_words
 from ..data.arrays import Flags, Floats, Integers, Places
 from ..data.matches import ImageCounts, RankedPredictions
 from ..data.truth import GroundTruth
 from ..metrics.ranking import FALSE_POSITIVE, TRUE_POSITIVE
+from ..stored import Packed, complete, pack, pack_words, unpack, unpack_words
 from ..tasks.detection import DetectionRules
 from ..tasks.task import PixelSample, RankingSample, Sample
 from .errors import ERROR_KINDS, ErrorKind, RankedDetections, find_errors, objects_of_classes
@@ -282,7 +282,7 @@ def _of_pixels(sample: PixelSample) -> ImageOutcomes:
 
 
 def pack_outcomes(outcomes: ImageOutcomes) -> bytes:
-    """The content of a file of them, of the kind `image-outcomes` of `heldout_scoring.data.array_files`.
+    """The content of a file of them, of the kind `image-outcomes` of `heldout_scoring.stored`.
 
     >>> one = np.ones(1, np.int32)
     >>> read_outcomes(pack_outcomes(ImageOutcomes(("000001",), one, one, one))).images

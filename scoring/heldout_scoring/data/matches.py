@@ -1,6 +1,6 @@
 """Predictions after they have been compared with the ground truth, in memory and in a file.
 
-The file is one of `heldout_scoring.data.array_files` of the kind `matches`, version 1. Its facts are those of `Origin`, and for rankings `classes`
+The file is one of `heldout_scoring.stored` of the kind `matches`, version 1. Its facts are those of `Origin`, and for rankings `classes`
 and `positives` (of each class), for pixels `labels`. The arrays of rankings: `first`, int64 (classes + 1,), where in the others
 the predictions of a class begin, and the columns of `RankedPredictions`, `further` only where all have it; those of pixels are the arrays of `ImageCounts`.
 """
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import as_path, read_file
-from .array_files import ForeignFileError, Packed, complete, read_from, unpack, write
+from ..stored import ForeignFileError, Packed, complete, read_from, unpack, write
 from .arrays import Bytes, Floats, Integers, Labels
 
 Counts = NDArray[np.int64]

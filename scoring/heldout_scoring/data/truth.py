@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import read_file, write_file
+from ..stored import Packed, complete, pack, pack_words, read_from, unpack, unpack_words
 from .annotations import BoxConvention
-from .array_files import Packed, complete, pack, pack_words, read_from, unpack, unpack_words
 from .arrays import (
     SIDES,
     BoxFormat,

@@ -4,7 +4,7 @@ A replicate draws as many images as there are, with replacement; matches stay as
 each image counts changes. Replicate k depends on the seed, the number of images and k alone, so the replicates of several
 methods and classes are paired. Source: Efron and Tibshirani, "An Introduction to the Bootstrap", 1993.
 
-The file is one of `heldout_scoring.data.array_files` of the kind `replicates`, version 1. Its facts are those of `Setup` and `Draws`, and `names`
+The file is one of `heldout_scoring.stored` of the kind `replicates`, version 1. Its facts are those of `Setup` and `Draws`, and `names`
 and `scores` as in `Replicates`; its array `values` has 32 bits a number, which is exact to 6e-8.
 """
 
@@ -18,12 +18,12 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.array_files import Packed, complete, pack, unpack
 from ..data.arrays import Floats, Integers
 from ..data.matches import ImageCounts, RankedPredictions
 from ..metrics.labels import PixelMeasure
 from ..metrics.ranking import Average, Pool, WeightedMetric, Weights, as_weights
 from ..parallel import thread_count
+from ..stored import Packed, complete, pack, unpack
 
 REPLICATES: Final = 1000
 SEED: Final = 2012

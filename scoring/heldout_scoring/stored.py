@@ -1,18 +1,136 @@
-"""The dataclasses of results as JSON, and the rules of results whose protocol is not official."""
+"""What is kept for years: arrays in files, and dataclasses as JSON.
 
+The same arrays give the same bytes, and reading copies nothing. A file is one line `heldout <kind> 1`, one line of JSON `{"arrays": [[name, type, shape, offset], ...], "facts": {...}}`
+filled up with blanks to a multiple of 64 bytes, and then the arrays, little-endian, each beginning at a multiple of
+64 bytes; offsets count from the end of the JSON line. Nothing in it depends on the clock, on the machine or on a
+compressor's version, so the hash of a file names its content.
+"""
+
+import json
 import types
-from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
+from itertools import accumulate
+from pathlib import Path
 from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .data.arrays import Floats
-from .protocols import PROTOCOLS, spell
+from .errors import named
 
-KIND: Final = "kind"
+_ALIGNMENT = 64
+_FIRST_LINE = 256
+"""More bytes than the first line has."""
+
+
+class ForeignFileError(ValueError):
+    """A file of another kind than expected, or a damaged one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Packed:
+    """The content of a file of arrays: facts (any JSON value by name) and read-only arrays by name."""
+
+    facts: Mapping[str, Any]
+    arrays: Mapping[str, NDArray[Any]]
+
+
+def pack(kind: str, packed: Packed) -> bytes:
+    """The bytes of a file of this kind.
+
+    >>> data = pack("example", Packed({"year": 2007}, {"boxes": np.array([[1.0, 2.0, 3.0, 4.0]])}))
+    >>> unpack("example", data).arrays["boxes"].tolist()
+    [[1.0, 2.0, 3.0, 4.0]]
+    """
+    return b"".join(_pieces(kind, packed))
+
+
+def write(path: Path, kind: str, packed: Packed) -> None:
+    """Write a file of this kind, without a second copy of the arrays in memory. Raises PathError."""
+    with named(path), path.open("wb") as file:
+        file.writelines(_pieces(kind, packed))
+
+
+def _pieces(kind: str, packed: Packed) -> Iterator[bytes | memoryview]:
+    arrays = {
+        name: np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+        for name, array in sorted(packed.arrays.items())
+    }
+    padded = [array.nbytes + -array.nbytes % _ALIGNMENT for array in arrays.values()]
+    offsets = accumulate(padded, initial=0)
+    table = [
+        (name, array.dtype.str, array.shape, offset)
+        for (name, array), offset in zip(arrays.items(), offsets, strict=False)
+    ]
+    header = json.dumps({"arrays": table, "facts": packed.facts}, sort_keys=True, separators=(",", ":"))
+    head = f"heldout {kind} 1\n{header}".encode()
+    yield head + b" " * (-(len(head) + 1) % _ALIGNMENT) + b"\n"
+    for array, length in zip(arrays.values(), padded, strict=True):
+        yield array.reshape(-1).view(np.uint8).data
+        yield bytes(length - array.nbytes)
+
+
+def unpack(kind: str, data: bytes) -> Packed:
+    """The content of the bytes that `pack` made; the arrays are views of `data`. Raises ForeignFileError for anything else."""
+    first, _, _ = data[:_FIRST_LINE].partition(b"\n")
+    if first != f"heldout {kind} 1".encode():
+        found = f"one that begins with {first[:40]!r}" if data else "an empty one"
+        raise ForeignFileError(f"expected a file of the kind '{kind}', found {found}")
+    start = data.find(b"\n", len(first) + 1) + 1
+    try:
+        parsed = json.loads(data[len(first) + 1 : start])
+        arrays = {
+            name: np.frombuffer(data, dtype, count=int(np.prod(shape)), offset=start + offset).reshape(shape)
+            for name, dtype, shape, offset in parsed["arrays"]
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        raise ForeignFileError(f"the file of the kind '{kind}' is damaged or cut off") from error
+    return Packed(parsed["facts"], arrays)
+
+
+@contextmanager
+def complete(kind: str) -> Iterator[None]:
+    """Raise ForeignFileError where a file of this kind lacks a fact or an array."""
+    try:
+        yield
+    except KeyError as error:
+        raise ForeignFileError(f"the file of the kind '{kind}' has no {error}") from error
+
+
+@contextmanager
+def read_from(path: Path | str) -> Iterator[None]:
+    """Name the file of this path in a ForeignFileError.
+
+    >>> with read_from("kept"):
+    ...     unpack("example", b"")
+    Traceback (most recent call last):
+    heldout_scoring.stored.ForeignFileError: 'kept': expected a file of the kind 'example', found an empty one
+    """
+    try:
+        yield
+    except ForeignFileError as error:
+        raise ForeignFileError(f"'{path}': {error}") from None
+
+
+def pack_words(words: Iterable[str]) -> NDArray[np.uint8]:
+    """Words without line breaks as one array of bytes.
+
+    >>> unpack_words(pack_words(["000001", "000002"]))
+    ('000001', '000002')
+    """
+    return np.frombuffer("\n".join(words).encode(), np.uint8)
+
+
+def unpack_words(array: NDArray[np.uint8]) -> tuple[str, ...]:
+    """The words that `pack_words` put together."""
+    return tuple(array.tobytes().decode().split("\n")) if array.size else ()
+
+
+_KIND: Final = "kind"
 """The key under which a dataclass with a class variable of this name says which one it is."""
 
 Value = TypeVar("Value")
@@ -38,7 +156,7 @@ def to_plain(value: Any) -> Any:
         return sparse(value)
     if is_dataclass(value) and not isinstance(value, type):
         kind = _kind_of(type(value))
-        tag = {} if kind is None else {KIND: kind}
+        tag = {} if kind is None else {_KIND: kind}
         return tag | {name: to_plain(getattr(value, name)) for name in _types_of(type(value))}
     raise TypeError(f"results have no form in JSON for {type(value).__name__}")
 
@@ -110,7 +228,7 @@ def _read_one_of(expected: tuple[Any, ...], plain: Any) -> Any:
     choices = [each for each in expected if each is not types.NoneType]
     if len(choices) > 1:
         by_kind = {each.kind: each for each in choices}
-        return _read_dataclass(by_kind[plain[KIND]], plain)
+        return _read_dataclass(by_kind[plain[_KIND]], plain)
     return _read(choices[0], plain)
 
 
@@ -126,17 +244,17 @@ def _read_dataclass(expected: Any, plain: Any) -> Any:
     if not isinstance(plain, dict):
         raise TypeError(f"expected an object with the fields of {expected.__name__}, found {plain!r}")
     kind = _kind_of(expected)
-    if kind is not None and plain.get(KIND) != kind:
-        raise ValueError(f"expected the kind {kind!r}, found {plain.get(KIND)!r}")
+    if kind is not None and plain.get(_KIND) != kind:
+        raise ValueError(f"expected the kind {kind!r}, found {plain.get(_KIND)!r}")
     known = _types_of(expected)
-    if unknown := sorted(plain.keys() - known.keys() - ({KIND} if kind else set())):
+    if unknown := sorted(plain.keys() - known.keys() - ({_KIND} if kind else set())):
         raise ValueError(f"{expected.__name__} has no field {', '.join(unknown)}")
     make: Callable[..., Any] = expected
     return make(**{name: _read(each, plain[name]) for name, each in known.items() if name in plain})
 
 
 def _kind_of(cls: Any) -> str | None:
-    kind = getattr(cls, KIND, None)
+    kind = getattr(cls, _KIND, None)
     return kind if isinstance(kind, str) else None  # of a field with this name it is a descriptor
 
 
@@ -145,63 +263,3 @@ def _types_of(cls: Any) -> Mapping[str, Any]:
     """The types of the fields that are written, in their order."""
     hints = get_type_hints(cls)
     return {field.name: hints[field.name] for field in fields(cls) if field.compare}
-
-
-def rules_to_plain(rules: Any) -> Any:
-    """Every field of the rules; None for None, and for rules with a field that JSON cannot hold.
-
-    Functions and measures are spelled as in a receipt, and have to be those of an official protocol.
-    """
-    if rules is None:
-        return None
-    try:
-        return {each.name: _to_plain(each.name, getattr(rules, each.name)) for each in fields(rules)}
-    except TypeError:
-        return None
-
-
-def rules_from_plain(task: str, plain: Any) -> Any:
-    """The rules of a task that `rules_to_plain` turned into `plain`; None for None.
-
-    Raises KeyError, TypeError or ValueError for anything else.
-    """
-    if plain is None:
-        return None
-    kind = _kinds()[task]
-    hints = get_type_hints(kind)
-    if not isinstance(plain, dict) or plain.keys() != hints.keys():
-        raise ValueError(f"expected the fields of {kind.__name__} as 'rules'")
-    return kind(**{name: _from_plain(name, hint, plain[name]) for name, hint in hints.items()})
-
-
-def _to_plain(field: str, value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if callable(value) or is_dataclass(value):
-        name = spell(value)
-        if _named().get((field, name)) != value:
-            raise TypeError(f"{name} is not part of the library")
-        return name
-    return to_plain(value)
-
-
-def _from_plain(field: str, hint: Any, plain: Any) -> Any:
-    if isinstance(plain, str) and (field, plain) in _named():
-        return _named()[field, plain]
-    if hint == Floats:
-        return np.array(plain, np.float64)
-    return from_plain(hint, plain)
-
-
-@cache
-def _kinds() -> Mapping[str, Any]:
-    """The type of the rules of each task."""
-    return {each.task.name: type(each.rules) for row in PROTOCOLS.values() for each in row.tasks}
-
-
-@cache
-def _named() -> Mapping[tuple[str, str], Any]:
-    """The functions and measures of all official rules, by the field in which they stand and as they are spelled."""
-    rules = [each.rules for row in PROTOCOLS.values() for each in row.tasks]
-    values = ((each.name, getattr(one, each.name)) for one in rules for each in fields(one))
-    return {(name, spell(value)): value for name, value in values if callable(value) or is_dataclass(value)}
