@@ -18,9 +18,12 @@ def head() -> str:
 
 
 def later_version(folder: Path, *migrations: str) -> Path:
-    """A checkout whose migrations go on after those of this version, in this order; it is run with PYTHONPATH."""
+    """A checkout whose migrations go on after those of this version, in this order; it is run with PYTHONPATH.
+
+    Its library is the one that is installed, of this version.
+    """
     folder.mkdir()
-    for name in ("app", "sample", "scoring", "worker", "static", "templates", "alembic.ini"):
+    for name in ("app", "sample", "worker", "static", "templates", "alembic.ini"):
         (folder / name).symlink_to(ROOT / name)
     shutil.copytree(ROOT / "migrations", folder / "migrations")
     before = head()

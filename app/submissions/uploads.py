@@ -115,7 +115,7 @@ class CheckState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class UploadView:
-    """An upload; `report` is the validation report as printed by `python -m heldout_scoring validate`."""
+    """An upload; `report` is the validation report as printed by `heldout-scoring validate`."""
 
     id: uuid.UUID
     challenge: str

@@ -1,4 +1,4 @@
-"""The entry point for programs: `python -m heldout_scoring --help`, and `heldout-scoring`."""
+"""The entry point for programs: `heldout-scoring`, and `python -m heldout_scoring` alike."""
 
 import sys
 

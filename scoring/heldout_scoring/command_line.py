@@ -44,7 +44,7 @@ def require(options: Namespace, *names: str) -> None:
     """Raise WrongUseError, as for any missing option, if one of these is not given."""
     missing = ", ".join(f"--{name.replace('_', '-')}" for name in names if getattr(options, name) is None)
     if missing:
-        message = f"the following arguments are required: {missing}; see python -m heldout_scoring --help"
+        message = f"the following arguments are required: {missing}; see heldout-scoring --help"
         raise WrongUseError("usage", message)
 
 
@@ -330,7 +330,7 @@ class _Parser(argparse.ArgumentParser):
     """Raises WrongUseError where argparse would print its usage and leave."""
 
     def error(self, message: str) -> NoReturn:
-        raise WrongUseError("usage", f"{message}; see python -m heldout_scoring --help")
+        raise WrongUseError("usage", f"{message}; see heldout-scoring --help")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -339,7 +339,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     >>> parse(["statistics", "VOC2007", "--image-set", "test", "--json"]).tree
     PosixPath('VOC2007')
     """
-    parser = _Parser("python -m heldout_scoring", description=_ABOUT, allow_abbrev=False)
+    parser = _Parser("heldout-scoring", description=_ABOUT, allow_abbrev=False)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_evaluate(commands.add_parser("evaluate", allow_abbrev=False, help="score results"))
     _add_validate(commands.add_parser("validate", allow_abbrev=False, help="say what is wrong with results"))

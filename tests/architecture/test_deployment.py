@@ -190,7 +190,7 @@ def test_everything_the_image_copies_exists_and_is_in_the_build_context() -> Non
 
 def test_the_image_contains_every_package_of_the_server() -> None:
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks"}
-    folders = {"migrations", "static", "templates"}
+    folders = {"migrations", "scoring", "static", "templates"}
 
     copied = set(re.findall(r"^COPY (\w+) \1$", DOCKERFILE, re.MULTILINE))
 

@@ -67,7 +67,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Page]:
 
 def test_every_module_has_a_page_and_the_first_lists_every_export(pages: Mapping[str, Page]) -> None:
     assert {f"{name.replace('.', '/')}.html" for name in modules()} <= set(pages)
-    assert set(heldout_scoring.__all__) <= pages["scoring.html"].anchors
+    assert set(heldout_scoring.__all__) <= pages["heldout_scoring.html"].anchors
 
 
 def test_every_protocol_and_task_is_on_the_page_of_protocols(pages: Mapping[str, Page]) -> None:

@@ -22,11 +22,11 @@ LATER = (
     "urllib.request",
 )
 PROGRAM = f"""
-import json, sys, scoring
+import json, sys, heldout_scoring
 print(json.dumps([name for name in {LATER} if name in sys.modules]))
 """
 READS = """
-import sys, scoring
+import sys, heldout_scoring
 from pathlib import Path
 truth = heldout_scoring.read_tree(Path(sys.argv[1]), "test")
 before = "polars" in sys.modules
@@ -48,11 +48,11 @@ def test_importing_scoring_does_not_import_libraries_for_files_or_plots() -> Non
 
 def test_every_public_name_comes_from_the_module_that_type_checkers_see() -> None:
     tree = ast.parse(Path(heldout_scoring.__file__).read_text())
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    told = {alias.name: node.module for node in imports for alias in node.names}
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level]
+    told = {alias.name: f"heldout_scoring.{node.module}" for node in imports for alias in node.names}
 
     for name in heldout_scoring.__all__:
-        assert getattr(heldout_scoring, name) is getattr(sys.modules[str(told[name])], name), name
+        assert getattr(heldout_scoring, name) is getattr(sys.modules[told[name]], name), name
 
 
 def test_an_unknown_attribute_raises_an_error() -> None:

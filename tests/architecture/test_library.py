@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,8 @@ import heldout_scoring
 from tests.scoring.builders import kit
 
 ROOT = Path(__file__).parents[2]
-LIBRARY = ROOT / "scoring"
+DISTRIBUTION = ROOT / "scoring"
+LIBRARY = DISTRIBUTION / "heldout_scoring"
 
 ALONE = """
 import sys
@@ -41,7 +42,7 @@ print(*sorted(name for name in sys.modules if name.startswith("heldout_scoring")
 ARRAY = re.compile(r"\b(Floats|Integers|Flags|Bytes|Counts|Places|Outcomes|NDArray|ndarray)\b")
 SHAPE = re.compile(r"\([^()]*,[^()]*\)|scalar")
 """Of an array, as in (n, 4)."""
-OPEN = re.compile(r"scoring\.(metrics|statistics|analysis)\.")
+OPEN = re.compile(r"heldout_scoring\.(metrics|statistics|analysis)\.")
 RUN = """
 import runpy
 sys.argv[:2] = ["heldout_scoring"]
@@ -60,9 +61,11 @@ def plain(distribution: str) -> str:
     return re.split(r"[^\w.-]", distribution)[0].replace("_", "-").lower()
 
 
-def core_dependencies() -> set[str]:
-    project = tomllib.loads((LIBRARY / "pyproject.toml").read_text())["project"]
-    return {plain(each) for each in project["dependencies"]}
+def dependencies(*extras: str) -> set[str]:
+    """What the library asks for, by itself and with some extras."""
+    project = tomllib.loads((DISTRIBUTION / "pyproject.toml").read_text())["project"]
+    optional = [each for extra in extras for each in project["optional-dependencies"][extra]]
+    return {plain(each) for each in (*project["dependencies"], *optional)}
 
 
 def with_what_they_need(distributions: Iterable[str]) -> set[str]:
@@ -82,32 +85,34 @@ def packages_of(distributions: set[str]) -> set[str]:
     return {package for package, names in known.items() if distributions & {plain(name) for name in names}}
 
 
-def alone(program: str, *words: object) -> "subprocess.CompletedProcess[str]":
-    """Run a program as if only the core dependencies were installed."""
-    there = packages_of(with_what_they_need(core_dependencies())) | {"heldout_scoring"}
+def alone(
+    program: str, *words: object, extras: Sequence[str] = ("files",)
+) -> "subprocess.CompletedProcess[str]":
+    """Run a program as if the library were installed with these extras, and nothing else."""
+    there = packages_of(with_what_they_need(dependencies(*extras))) | {"heldout_scoring"}
     missing = {*importlib.metadata.packages_distributions(), "app", "sample", "worker"} - there
     command = [sys.executable, "-c", ALONE + program, ",".join(missing), *map(str, words)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 def modules() -> list[str]:
-    files = [path.relative_to(LIBRARY).with_suffix("") for path in LIBRARY.rglob("*.py")]
+    files = [path.relative_to(DISTRIBUTION).with_suffix("") for path in LIBRARY.rglob("*.py")]
     return sorted(".".join(file.parts).removesuffix(".__init__") for file in files)
 
 
-def test_the_library_imports_exactly_its_core_dependencies() -> None:
+def test_the_library_imports_exactly_its_dependencies_and_those_for_files() -> None:
     imported = set[str]()
     for path in LIBRARY.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
                 imported.update(alias.name.partition(".")[0] for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
+            elif isinstance(node, ast.ImportFrom) and not node.level:
                 imported.add(str(node.module).partition(".")[0])
-    strangers = imported - sys.stdlib_module_names - {"heldout_scoring"}
+    strangers = imported - sys.stdlib_module_names
 
     known = importlib.metadata.packages_distributions()
 
-    assert {plain(name) for package in strangers for name in known[package]} == core_dependencies()
+    assert {plain(name) for package in strangers for name in known[package]} == dependencies("files")
 
 
 def test_every_library_module_can_be_imported_without_server_packages() -> None:
@@ -139,7 +144,7 @@ def test_the_commands_work_without_server_packages(tmp_path: Path) -> None:
 
 
 def public_functions() -> dict[str, Callable[..., object]]:
-    """All functions that `scoring` exports, the constructors of its classes, and the functions of its public modules."""
+    """All functions that `heldout_scoring` exports, the constructors of its classes, and the functions of its public modules."""
     exported = {name: getattr(heldout_scoring, name) for name in heldout_scoring.__all__}
     found: dict[str, Callable[..., object]] = {}
     found |= {name: each for name, each in exported.items() if inspect.isfunction(each)}

@@ -25,7 +25,7 @@ WITH_ARRAYS, WITH_MASKS, WITH_OWN_RULES, WITH_FILES, WITH_ERRORS = (
 [OF_README] = (block.text for block in blocks("README.md") if block.language == "python")
 COMMAND_LINE = LIBRARY.partition("## Command line\n")[2].partition("\n## ")[0]
 TREES, _, COCO = COMMAND_LINE.partition("### COCO's JSON\n")
-COMMANDS = re.findall(r"^python -m heldout_scoring (.+)$", TREES, re.MULTILINE)
+COMMANDS = re.findall(r"^heldout-scoring (.+)$", TREES, re.MULTILINE)
 PLACE = "results/VOC2012/Main/comp3_det_val"
 OURS = {f"{PLACE}_cat.txt": b"a_1 0.9 1 1 10 10\n", f"{PLACE}_dog.txt": b"a_2 0.8 5 5 30 30\n"}
 THEIRS = OURS | {f"{PLACE}_cat.txt": b"a_2 0.9 1 1 10 10\na_1 0.2 1 1 10 10\n"}
@@ -152,7 +152,7 @@ def test_the_documented_coco_command_runs_and_prints_the_documented_keys(
     annotations = [common | {"id": 1, "area": 100, "iscrowd": 1}]
     Path("instances.json").write_text(json.dumps(truth | {"annotations": annotations}))
     Path("detections.json").write_text(json.dumps([common | {"score": 0.5}]))
-    [command] = re.findall(r"^python -m heldout_scoring (.+)$", COCO, re.MULTILINE)
+    [command] = re.findall(r"^heldout-scoring (.+)$", COCO, re.MULTILINE)
 
     code = main(shlex.split(command))
 

@@ -459,11 +459,12 @@ def test_one_core_and_two_give_bitwise_equal_results(threads: str, tmp_path: Pat
 def test_the_command_module_can_be_run_and_imported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["scoring", "statistics"])
+    monkeypatch.setattr(sys, "argv", ["heldout-scoring", "statistics"])
 
-    door = importlib.import_module("heldout_scoring.__main__")
+    importlib.import_module("heldout_scoring.__main__")
+    monkeypatch.delitem(sys.modules, "heldout_scoring.__main__")
     with pytest.raises(SystemExit) as left:
-        runpy.run_path(str(door.__file__), run_name="__main__")
+        runpy.run_module("heldout_scoring", run_name="__main__")
 
     assert left.value.code == 2
     assert codes(json.loads(capsys.readouterr().out)) == ["usage"]

@@ -1,7 +1,5 @@
 """Readers of text files with one prediction a line."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -443,13 +441,13 @@ def parse_tidied(block: bytes, parse: Callable[[bytes], Parsed | None]) -> Parse
     return found
 
 
-def table_of(block: bytes, schema: Schema) -> pl.DataFrame | None:
+def table_of(block: bytes, schema: Schema) -> "pl.DataFrame | None":
     """Lines with single blanks as a table; None where a line cannot be parsed or a field is missing."""
     table = _table(block, schema)
     return None if table is None or any(column.null_count() for column in table) else table
 
 
-def lenient_table_of(block: bytes, schema: Schema) -> pl.DataFrame | None:
+def lenient_table_of(block: bytes, schema: Schema) -> "pl.DataFrame | None":
     """Regular lines as a table of as many rows; null for a value that is not of its field's type."""
     # nothing may look like the beginning of a compressed file
     first = b" ".join([b"0"] * len(schema)) + b"\n"
@@ -458,7 +456,7 @@ def lenient_table_of(block: bytes, schema: Schema) -> pl.DataFrame | None:
     return table[1:] if table is not None and table.height == rows else None
 
 
-def _table(block: bytes, schema: Schema, *, ignore_errors: bool = False) -> pl.DataFrame | None:
+def _table(block: bytes, schema: Schema, *, ignore_errors: bool = False) -> "pl.DataFrame | None":
     import polars as pl  # noqa: PLC0415 - polars takes longer to import than all of `scoring`
 
     try:
