@@ -17,8 +17,8 @@ from .errors import Problem, Problems, SubmissionError, as_path
 from .evaluation import evaluate_parsed
 from .protocols import Protocol, protocol_of
 from .readers.coco_json.detections import CocoResults, read_coco_detections
-from .readers.coco_json.instances import CocoInstances, read_instances
-from .readers.coco_json.to_data import Source, read_source, tables_of_instances
+from .readers.coco_json.instances import CocoInstances, read_instances, tables_of_instances
+from .readers.coco_json.records import Source, read_source
 from .results import Result
 from .tasks.task import Keyed
 

@@ -637,10 +637,10 @@ def test_a_report_on_hidden_annotation_names_the_rule_and_quotes_nothing(place: 
     found = [each for view in views for what in ("problems", "warnings") for each in view["report"][what]]
     assert "SECRET" not in json.dumps(found)  # of classes, organisers see names and counts
     assert not any(view["report"]["sets"] for view in views[:3])
-    assert told(views[0])[0] == (
+    assert (
         "test.json: annotations[0], id 3: expected four numbers, left, top, width and height, neither of the last two below 0,"
         " as 'bbox', found …"
-    )
+    ) in told(views[0])
     assert told(views[1])[:2] == [
         "VOC2012/Annotations/a.xml: 1: expected the image's width in pixels, found '…'",
         "VOC2012/Annotations/a.xml: 1: the image's size has no <height>",

@@ -1,11 +1,26 @@
+"""COCO's JSON is read alike by the fast parser and by Python's, and nothing is read that is not JSON."""
+
 import json
 import random
+import sys
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from heldout_scoring.readers.coco_json.records import JsonError, Table, read_records
+from heldout_scoring import GroundTruth, SubmissionError, evaluate_coco
+from heldout_scoring.errors import Problems
+from heldout_scoring.readers.coco_json import records
+from heldout_scoring.readers.coco_json.detections import read_coco_detections
+from heldout_scoring.readers.coco_json.instances import CocoInstances, read_instances
+from heldout_scoring.readers.coco_json.records import Form, JsonError, read_records
+from tests.scoring.test_coco_json import CATEGORIES, IMAGES, instances
 
 GOOD = b'{"image_id": 126, "category_id": 18, "bbox": [1.5, 2, 30, 4], "score": 0.25}'
+FORM: Form = (("image_id", float), ("category_id", float), ("bbox", tuple[float, ...]), ("score", float))
 CHARACTERS = b'0123456789.+-eE[]{},:" _ab/\n'
 CHANGES = [
     (b": 126", b":1 26"),
@@ -42,10 +57,10 @@ CHANGES = [
 def entries(text: bytes) -> list[object] | None:
     """The entries that the reader finds in a list; None if it is not JSON."""
     try:
-        blocks = [block.rows() if isinstance(block, Table) else block for block in read_records(text)]
+        blocks = list(read_records(text, FORM))
     except JsonError:
         return None
-    return [value for block in blocks for value in block.values]
+    return [entry for block in blocks for entry in block.entries]
 
 
 def entries_as_python_reads_them(text: bytes) -> list[object] | None:
@@ -76,3 +91,196 @@ def test_randomly_changed_records_are_read_as_python_reads_them() -> None:
         text = between_good_ones(bytes(record))
 
         assert entries(text) == entries_as_python_reads_them(text), text
+
+
+SEGMENTATIONS: list[Any] = [
+    [[1, 2, 6, 2, 6, 6, 1, 6]],
+    [[0, 0, 5.5, 0, 5, 10], [1, 1, 3, 3, 3, 1]],
+    {"size": [10, 20], "counts": [50, 50, 100]},
+    {"size": [10, 20], "counts": "b1b1T3"},
+]
+OBJECTS: list[dict[str, Any]] = [
+    {"id": n, "image_id": 12, "category_id": 7, "bbox": [1.5, 2, 5, 4], "area": 20.25, "iscrowd": 0, "segmentation": each}
+    for n, each in enumerate(SEGMENTATIONS, 1)
+]  # fmt: skip
+DETECTIONS = [{"image_id": 12, "category_id": 7, "bbox": [1.5, 2, 5, 4], "score": 0.25, "segmentation": each} for each in SEGMENTATIONS]  # fmt: skip
+KNOWN = read_instances(instances(annotations=OBJECTS), masks=True)
+Read = Callable[[bytes], Any]
+Column = np.ndarray[Any, Any]
+
+
+def said(problems: Problems) -> list[tuple[str, ...]]:
+    return [
+        (each.code, str(each), str(each.found), str(each.expected))
+        for each in (*problems.listed, *problems.notes)
+    ]
+
+
+def results(*, masks: bool) -> Read:
+    def read(data: bytes) -> Any:
+        problems = Problems()
+        found = read_coco_detections(data, KNOWN, file="f", problems=problems, masks=masks)
+        columns: list[Column] = [found.detections.image, found.detections.label, found.detections.confidence]
+        runs = [] if found.masks is None else [found.masks.start, found.masks.end, found.masks.first]
+        return [column.tolist() for column in (*columns, found.boxes, found.detections.area, *runs)], said(
+            problems
+        )
+
+    return read
+
+
+def annotation(*, masks: bool) -> Read:
+    def read(data: bytes) -> Any:
+        problems = Problems()
+        try:
+            found = read_instances(data, masks=masks, problems=problems)
+        except SubmissionError:
+            return said(problems)
+        return values_of(found), said(problems)
+
+    return read
+
+
+def values_of(found: CocoInstances) -> list[Any]:
+    objects = found.objects
+    columns: list[Column] = [
+        found.images,
+        found.sizes,
+        found.categories,
+        objects.image,
+        objects.label,
+        objects.area,
+    ]
+    columns += [objects.crowd, objects.unnumbered, found.boxes]
+    columns += [] if found.masks is None else [found.masks.start, found.masks.end, found.masks.first]
+    difficult = None if found.difficult is None else found.difficult.tolist()
+    return [*(column.tolist() for column in columns), found.has_masks, difficult]
+
+
+TEXTS: list[tuple[Read, bytes]] = [
+    (read(masks=masks), json.dumps(value, indent=indent, separators=separators).encode())
+    for masks in (False, True)
+    for indent, separators in ((None, (", ", ": ")), (None, (",", ":")), (1, (",", ": ")))
+    for read, value in (
+        (results, DETECTIONS if masks else [{**each, "segmentation": []} for each in DETECTIONS]),
+        (results, {"info": {}, "annotations": DETECTIONS}),
+        (annotation, {"images": IMAGES, "categories": CATEGORIES, "annotations": OBJECTS}),
+    )
+]
+PIECES = [
+    *(bytes([byte]) for byte in CHARACTERS + b"\\\xff"),
+    *(b"null", b"true", b"false", b"NaN", b"1e400", b"1e5", b"1.0", b"-", b".5", b"9007199254740993", b"1" * 400),
+    *(b"1" * 4301, b'"x"', b"[]", b"{}", b"\\u0069", b"\\ud800", b'"annotations": [', b'"id":1,'),
+]  # fmt: skip
+
+
+def without_the_fast_parser(monkeypatch: pytest.MonkeyPatch, read: Read, text: bytes) -> Any:
+    fast = records._decoded
+    with monkeypatch.context() as patch:
+        patch.setattr(records, "_decoded", lambda text, form: None if form else fast(text, form))
+        return read(text)
+
+
+def test_whatever_is_changed_both_parsers_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    dice = random.Random(2014)
+    for _ in range(1_000):
+        read, text = dice.choice(TEXTS)
+        changed = bytearray(text)
+        for _ in range(dice.choice((0, 1, 1, 2, 3))):
+            place = dice.randrange(len(changed))
+            changed[place : place + dice.choice((0, 1, 1, 5))] = dice.choice(PIECES)
+
+        assert read(bytes(changed)) == without_the_fast_parser(monkeypatch, read, bytes(changed)), changed
+
+
+ODD: dict[str, tuple[bytes, str | None]] = {
+    "the last of two names": (b'"score": 7, "score": 0.25', None),
+    "a name in escapes": (b'"sc\\u006fre": 0.25', None),
+    "an id with a point": (b'"score": 0.25, "image_id": 12.0', None),
+    "half a character": (b'"score": 0.25, "x": "\\ud800"', None),
+    "any bytes": (b'"score": 0.25, "x": "\xff"', None),
+    "a large number elsewhere": (b'"score": 0.25, "x": 1e999', None),
+    "beyond 64 bits": (b'"score": 0.25, "image_id": 18446744073709551616', "a whole number from -9223372036854775808"),
+    "beyond 53 bits": (b'"score": 0.25, "image_id": 9007199254740993', "'image_id' is 9007199254740993, which"),
+    "a text": (b'"score": "0.25"', "expected a number as 'score', found \"0.25\""),
+    "infinity": (b'"score": 1e999', "expected a number as 'score', found Infinity"),
+    "no number": (b'"score": 0.25, "x": NaN', "NaN is no number"),
+    "digits": (b'"score": 0.25, "x": ' + b"1" * 4301, "a number has more than 4,300 digits"),
+    "depth": (b'"score": 0.25, "x": ' + b"[" * 99_999 + b"]" * 99_999, "nested too deeply"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_parsers_read_in_different_ways_is_read_in_one(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields, sentence = ODD[name]
+    record = b'{"image_id": 12, "category_id": 7, "bbox": [1, 2, 3, 4], %b}' % fields
+    text = b"\xef\xbb\xbf[" + record + b"]"
+
+    columns, problems = results(masks=False)(text)
+
+    assert columns[2] == ([0.25] if sentence is None else [])
+    assert [sentence in each[1] for each in problems] == ([] if sentence is None else [True])
+    assert without_the_fast_parser(monkeypatch, results(masks=False), text) == (columns, problems)
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("more", [{}, {"id": 7, "name": 'a "}{" b', "more": {"a": {"b": []}}}], ids=["plain", "more"])  # fmt: skip
+def test_common_records_are_read_by_the_fast_parser(indent: int | None, more: dict[str, Any]) -> None:
+    found = [json.loads(GOOD) | more] * 5_000
+
+    for value in (found, {"info": {"a": [7]}, "annotations": found, "images": found}):
+        blocks = list(read_records(json.dumps(value, indent=indent).encode(), FORM))
+
+        assert all(block.text for block in blocks)
+        assert [block.first for block in blocks[:2]] == [0, len(blocks[0])]
+        assert sum(map(len, blocks)) == len(found)
+
+
+def test_an_annotation_list_that_stands_twice_is_refused() -> None:
+    text = instances(annotations=OBJECTS)[:-1] + b', "annotations": [7]}'
+
+    with pytest.raises(SubmissionError, match="'annotations' stands twice"):
+        read_instances(text)
+
+
+def test_an_id_that_stands_twice_is_found_in_a_large_file() -> None:
+    objects = [{**OBJECTS[0], "id": number} for number in range(3_000)]
+    objects[-2] = {**objects[5], "image_id": 3}
+
+    with pytest.raises(SubmissionError) as refused:
+        read_instances(instances(annotations=objects))
+
+    [problem] = refused.value.problems
+    assert problem.code == "duplicate-id"
+    assert problem.message == "annotations[2998] (id 5, image 3): 'id' is 5 like one before"
+
+
+def test_polygons_are_not_all_in_memory_at_once() -> None:
+    corners = np.random.default_rng(7).uniform(1, 9, (40, 2)).round(2).ravel().tolist()
+    data = instances(
+        annotations=[{**OBJECTS[0], "id": number, "segmentation": [corners]} for number in range(4_000)]
+    )
+    tracemalloc.start()
+    try:
+        read_instances(data, masks=True)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert most < 4 * len(data)
+
+
+def test_nothing_but_time_is_lost_without_the_fast_parser(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    truth = {"images": IMAGES, "categories": CATEGORIES, "annotations": OBJECTS}
+    path = tmp_path / "found.json"
+    path.write_text(json.dumps(DETECTIONS))
+    fast = evaluate_coco(truth, path, masks=True)
+
+    monkeypatch.setitem(sys.modules, "msgspec", None)
+
+    assert evaluate_coco(truth, path, masks=True).figures == fast.figures
+    assert GroundTruth.from_coco(truth).lists.classes == ("cat", "car")

@@ -103,7 +103,7 @@ def test_all_problems_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[
 
     assert code == 2
     assert {problem["file"] for problem in said["problems"]} == {"detections.json"}
-    assert [problem["code"] for problem in said["problems"]] == ["missing-field", "bad-entry"]
+    assert [problem["code"] for problem in said["problems"]] == ["bad-entry", "missing-field"]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Label maps, the class of each pixel of an image, and binary masks."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
 import numpy as np
@@ -196,7 +196,7 @@ Wholes = NDArray[np.int64]
 class Masks:
     """Binary masks of several images; pixels are counted from 0 down the columns, the leftmost column first.
 
-    start, end: int64 (r,), runs of pixels of the masks, end excluded, of each mask in rising order; first: int64
+    start, end: int64 or int32 (r,), runs of pixels of the masks, end excluded, of each mask in rising order; first: int64
     (n + 1,), where the runs of each mask begin, and how many there are; height: int64 (n,), of the image.
     """
 
@@ -275,6 +275,46 @@ def join_masks(parts: list[Masks]) -> Masks:
         ),
         np.concatenate([np.empty(0, np.int64), *(part.height for part in parts)]),
     )
+
+
+@dataclass(slots=True)
+class MaskCollector:
+    """Joins masks as they come, without a second copy of them; wide: whether an image has too many pixels for 32 bits.
+
+    >>> collector = MaskCollector(wide=False)
+    >>> collector.add(masks_of_arrays([np.ones((2, 2), np.bool_)]))
+    >>> collector.add(masks_of_arrays([np.eye(2, dtype=np.bool_)]))
+    >>> collector.masks.area.tolist()
+    [4, 2]
+    """
+
+    wide: bool
+    _start: bytearray = field(default_factory=bytearray)
+    _end: bytearray = field(default_factory=bytearray)
+    _counts: list[Wholes] = field(default_factory=list)
+    _height: list[Wholes] = field(default_factory=list)
+
+    def add(self, masks: Masks) -> None:
+        """Put some masks behind the others."""
+        self._start += masks.start.astype(self._type).tobytes()
+        self._end += masks.end.astype(self._type).tobytes()
+        self._counts.append(np.diff(masks.first))
+        self._height.append(masks.height)
+
+    @property
+    def _type(self) -> type[np.int64 | np.int32]:
+        return np.int64 if self.wide else np.int32
+
+    @property
+    def masks(self) -> Masks:
+        """All of them; no more can be added from then on."""
+        nothing = np.zeros(1, np.int64)
+        return Masks(
+            np.frombuffer(self._start, self._type),
+            np.frombuffer(self._end, self._type),
+            np.cumsum(np.concatenate([nothing, *self._counts])),
+            np.concatenate([nothing[:0], *self._height]),
+        )
 
 
 def take_masks(masks: Masks, which: Places) -> Masks:

@@ -326,14 +326,13 @@ class Detections:
         >>> [round(evaluate(found, truth, protocol=name).headline, 6) for name in ("coco", "voc2012")]
         [1.0, 1.0]
         """
-        from ..readers.coco_json.to_data import columns_of_coco, read_source  # noqa: PLC0415 - rests on this module
+        from ..readers.coco_json.detections import columns_of_coco  # noqa: PLC0415 - rests on this module
         from .truth import GroundTruth  # noqa: PLC0415 - rests on this module
 
         assert_is(truth, GroundTruth, "that was made from COCO's JSON")
         if not truth.lists.class_numbers:
             raise DataError("expected a ground truth from COCO's JSON, whose images and classes have numbers")
-        name, data = read_source(source, "detections.json")
-        found = columns_of_coco(data, truth.description, file=name)
+        found = columns_of_coco(source, truth.description)
         return cls(
             found.detections.image,
             found.detections.label,

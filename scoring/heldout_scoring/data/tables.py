@@ -49,7 +49,8 @@ class CocoTable:
 
     def with_masks(self, masks: Masks) -> Self:
         """The same objects with these masks, one of each."""
-        return replace(self, run_start=masks.start, run_end=masks.end, run_first=masks.first)
+        start, end = (each.astype(np.int64, copy=False) for each in (masks.start, masks.end))
+        return replace(self, run_start=start, run_end=end, run_first=masks.first)
 
     @property
     def has_masks(self) -> bool:

@@ -371,10 +371,9 @@ class GroundTruth(StoredTruth):
         >>> truth.lists.images, truth.tables.objects.boxes.tolist()
         (('3',), [[15.0, 9.0, 35.0, 19.0]])
         """
-        from ..readers.coco_json.to_data import read_source, tables_of_coco  # noqa: PLC0415 - rests on this module
+        from ..readers.coco_json.instances import tables_of_coco  # noqa: PLC0415 - rests on this module
 
-        name, data = read_source(source, "instances.json")
-        return cls.of(*tables_of_coco(data, dataset, image_set, file=name, masks=masks))
+        return cls.of(*tables_of_coco(source, dataset, image_set, masks=masks))
 
     @classmethod
     def from_labels(

@@ -212,15 +212,13 @@ def masks_of_polygons(objects: Sequence[Sequence[Sequence[float]]], height: Whol
     [4]
     """
     owner = np.repeat(np.arange(len(objects)), np.fromiter(map(len, objects), np.int64, len(objects)))
-    polygons = [
-        np.asarray(polygon, np.float64).reshape(-1, 2) for polygons in objects for polygon in polygons
-    ]
+    polygons = list(chain.from_iterable(objects))
     if not polygons:
         nothing = np.empty(0, np.int64)
         return Masks.of_runs(nothing, nothing, nothing, height)
     sides = _sides(polygons)
     polygon, pixel = _crossings(sides, height[owner], width[owner])
-    keys = np.sort((polygon << _OBJECT) | pixel)
+    keys = np.sort((polygon << _OBJECT) | pixel, kind="stable")  # fast where long runs rise or fall
     edges, times = np.unique(keys, return_counts=True)
     edges = edges[times % 2 == 1]  # what is crossed twice is not crossed
     polygon, pixel = edges >> _OBJECT, edges & ((1 << _OBJECT) - 1)
@@ -230,13 +228,14 @@ def masks_of_polygons(objects: Sequence[Sequence[Sequence[float]]], height: Whol
 _Sides = tuple[Wholes, Wholes, Wholes, Wholes, Wholes]
 
 
-def _sides(polygons: Sequence[Floats]) -> _Sides:
+def _sides(polygons: Sequence[Sequence[float]]) -> _Sides:
     """Each side of each polygon from left to right if it is rather flat, and else from top to bottom.
 
     Number of the polygon, then x and y of both ends in fifths of a pixel.
     """
-    counts = np.fromiter(map(len, polygons), np.int64, len(polygons))
-    corners = np.trunc(_SCALE * np.concatenate(polygons) + 0.5).astype(np.int64)
+    counts = np.fromiter(map(len, polygons), np.int64, len(polygons)) // 2
+    points = np.fromiter(chain.from_iterable(polygons), np.float64, 2 * counts.sum()).reshape(-1, 2)
+    corners = np.trunc(_SCALE * points + 0.5).astype(np.int64)
     following = np.arange(1, len(corners) + 1)
     ends = np.cumsum(counts)
     following[ends - 1] = ends - counts
@@ -291,7 +290,7 @@ def _united(owner: Wholes, start: Wholes, end: Wholes, height: Wholes) -> Masks:
     """Runs of each object that may overlap, as runs that do not."""
     begins, ends = (owner << _OBJECT) | start, (owner << _OBJECT) | end
     keys = np.concatenate([begins << 1, (ends << 1) | 1])  # where a run ends another may begin
-    keys.sort()
+    keys.sort(kind="stable")
     depth = np.cumsum(1 - 2 * (keys & 1))
     opens = np.flatnonzero((depth == 1) & (keys & 1 == 0))
     closes = np.flatnonzero(depth == 0)

@@ -1,22 +1,44 @@
 """Detections in COCO's JSON."""
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 
 from ...archives.plausibility import foreign_images, mostly_foreign, renumbered, renumbered_categories
 from ...data.arrays import Floats, Integers, Places
-from ...data.description import MAX_FILE_PROBLEMS
+from ...data.description import MAX_FILE_PROBLEMS, Description
 from ...data.label_maps import Masks, join_masks, take_masks
-from ...errors import NOT_READ_ON, Problem, Problems
+from ...errors import NOT_READ_ON, Problem, Problems, SubmissionError
 from ...metrics.coco import CocoDetections
 from ...parallel import parallel_map
-from .fields import CocoNumbers, Entries, are_sound, numbers_of
+from .fields import (
+    BOX,
+    CocoNumbers,
+    Entries,
+    Identifiers,
+    Lookup,
+    are_numbers,
+    are_sound,
+    as_wholes,
+    boxes_in,
+    numbers_in,
+)
 from .instances import CocoInstances
-from .masks import read_masks
-from .records import JsonError, Records, Table, name_of_list, read_records
+from .masks import SEGMENTATION, draw_masks, read_masks
+from .records import (
+    Block,
+    Form,
+    JsonError,
+    Source,
+    name_of_list,
+    read_records,
+    read_source,
+)
 
+_NUMBERS: Final[Form] = (("image_id", float), ("category_id", float), ("score", float))
+_BOXES: Final[Form] = (*_NUMBERS, ("bbox", BOX))
+_MASKS: Final[Form] = (*_NUMBERS, ("bbox", BOX, ()), ("segmentation", SEGMENTATION))
 _KEYPOINTS: Final = "keypoints"
 UNKNOWN_CATEGORY: Final = "unknown-category"
 UNKNOWN_IMAGE: Final = "unknown-image"
@@ -51,15 +73,17 @@ class _Part:
     confidence: Floats
     boxes: Floats
     area: Floats
-    masks: Masks | None = None
+    masks: Masks | None
 
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """What is read of each detection."""
-
-    boxes: bool
-    masks: bool
+    @classmethod
+    def of(
+        cls, image: Integers, label: Integers, score: Floats, boxes: Floats | None, masks: Masks | None
+    ) -> Self:
+        """With boxes, masks, or both."""
+        if boxes is not None:
+            return cls(image, label, score, boxes, boxes[:, 2] * boxes[:, 3], masks)
+        assert masks is not None
+        return cls(image, label, score, masks.boxes, masks.area.astype(np.float64), masks)
 
 
 def read_coco_detections(
@@ -84,62 +108,151 @@ def read_coco_detections(
     >>> read_coco_detections(text, truth, file="detections.json", problems=Problems()).detections.area.tolist()
     [8.0]
     """
-    parts: list[_Part] = []
-    kind = _Kind(boxes=True, masks=masks)
-    name = name_of_list(data)
-    own, ids = Problems(), _Seen()
+    own, parts = Problems(), list[_Part]()
+    reader = _Detections.of(known, file, own, list_name=name_of_list(data), masks=masks)
     try:
-        for block in read_records(data):
+        for block in read_records(data, _MASKS if masks else _BOXES):
             if most is not None and block.first + len(block) > most:
                 message = f"the file has more than {most:,} detections; no more are read"
                 own.add(Problem("too-many-detections", message, file, expected=str(most)))
                 break
-            part = _read_table(block, known) if isinstance(block, Table) and not masks else None
-            if part is None:
-                rows = block.rows() if isinstance(block, Table) else block
-                if masks and block.first == 0:
-                    kind = _Kind(boxes=_has_box(rows), masks=True)
-                entries = Entries(rows.values, name, file, own, rows.first, named=known.named)
-                part = _read_entries(entries, known, kind, ids)
-                ids.lacking = entries.say_what_all_lack()
-            parts.append(part)
-            ids.read = block.first + len(block)
-            ids.have_keypoints = ids.have_keypoints or _has_keypoints(block)
-            if ids.lacking:
+            parts.append(reader.read(block))
+            if reader.lacking:
                 break
             if own.total >= MAX_FILE_PROBLEMS:
-                own.add(_stopped(own.total, f"{name}[{ids.read}]", file))
+                own.add(_stopped(own.total, f"{reader.list_name}[{reader.count}]", file))
                 break
     except JsonError as error:
         own.add(Problem("bad-json", str(error), file, error.line))
     found = _joined(parts, masks=masks)
-    if ids.have_keypoints and len(found.detections):
+    if reader.have_keypoints and len(found.detections):
         message = f"the detections have '{_KEYPOINTS}', which are not scored; their {'masks' if masks else 'boxes'} are"
         own.note(Problem("keypoints-not-scored", message, file))
-    _name_causes(own, ids, found.detections, known)
+    _name_causes(own, reader, found.detections, known)
     problems.join(own)
     return found
 
 
-@dataclass(slots=True)
-class _Seen:
-    """What was seen of the entries so far.
+def columns_of_coco(source: Source, description: Description) -> CocoResults:
+    """Detections with boxes, images and classes as places in the description of the ground truth. Raises SubmissionError.
 
-    read: how many there were; lacking: whether several have lacked a field from the first on; strange: category ids of entries whose
-    category the phase does not have.
+    >>> from heldout_scoring.data.description import Image
+    >>> phase = Description("COCO", "val", ("cat",), (), (Image("42", 640, 480),), class_numbers=(17,))
+    >>> found = b'[{"image_id": 42, "category_id": 17, "bbox": [15, 9, 20, 10], "score": 0.5}]'
+    >>> columns_of_coco(found, phase).boxes.tolist()
+    [[15.0, 9.0, 20.0, 10.0]]
+    """
+    file, data = read_source(source, "detections.json")
+    problems = Problems()
+    numbers = CocoNumbers.of(description)
+    found = read_coco_detections(data, numbers, file=file, problems=problems)
+    if problems.listed:
+        raise SubmissionError(*problems.listed)
+    return found
+
+
+@dataclass(slots=True)
+class _Detections:
+    """Reads detections, block by block.
+
+    boxes: whether they are read; count: of the entries that were read; lacking: whether several have lacked a field from the first
+    on; strange: category ids of entries whose category the phase does not have.
     """
 
-    read: int = 0
+    known: Known
+    images: Lookup
+    categories: Lookup
+    file: str
+    problems: Problems
+    list_name: str
+    masks: bool
+    boxes: bool = True
+    count: int = 0
     have_keypoints: bool = False
     lacking: bool = False
     strange: set[int] = field(default_factory=set)
 
+    @classmethod
+    def of(cls, known: Known, file: str, problems: Problems, *, list_name: str, masks: bool) -> Self:
+        """Of a phase with these images and categories."""
+        lookups = Lookup.of(known.images), Lookup.of(known.categories)
+        return cls(known, *lookups, file, problems, list_name, masks)
 
-def _name_causes(problems: Problems, ids: _Seen, found: CocoDetections, known: Known) -> None:
+    def read(self, block: Block) -> _Part:
+        """The detections of a block, without those that have a problem."""
+        if self.masks and block.first == 0:
+            self.boxes = _has_box(block)
+        part = self._typed(block) if block.text else None
+        if part is None:
+            part = self._checked(block)
+        self.count = block.first + len(block)
+        self.have_keypoints = self.have_keypoints or block.any_has(_KEYPOINTS)
+        return part
+
+    def _typed(self, block: Block) -> _Part | None:
+        """The detections of a block that has the form; None where one is not right."""
+        records = block.values
+        *numbers, score = numbers_in(records, "image_id", "category_id", "score")
+        images, categories = map(as_wholes, numbers)
+        if images is None or categories is None or not are_numbers(score):
+            return None
+        image, label = self.images.places(images), self.categories.places(categories)
+        if min(image.min(), label.min()) < 0:
+            return None
+        boxes, drawn = None, None
+        if self.boxes:
+            has_all = not self.masks or all(record.bbox for record in records)
+            boxes = boxes_in(records) if has_all else None
+            if boxes is None or not are_sound(boxes):
+                return None
+        if self.masks:
+            drawn = draw_masks([record.segmentation for record in records], self._sizes(image))
+            if drawn is None:
+                return None
+        return _Part.of(image, label, score, boxes, drawn)
+
+    def _checked(self, block: Block) -> _Part:
+        """The detections of any block that have nothing wrong, and a problem for everything that is wrong with the others."""
+        entries = Entries(
+            block.entries, self.list_name, self.file, self.problems, block.first, self.known.named
+        )
+        image = entries.known("image_id", entries.wholes("image_id"), self.images, "images")
+        categories = entries.wholes("category_id")
+        before = entries.fit.copy()
+        label = entries.known("category_id", categories, self.categories, "categories")
+        self.strange.update(np.unique(categories[before & ~entries.fit]).tolist())
+        score = entries.numbers("score")
+        boxes = entries.boxes() if self.boxes else None
+        drawn = read_masks(entries, self._sizes(image)) if self.masks else None
+        self.lacking = entries.say_what_all_lack()
+        fit = np.flatnonzero(entries.fit)
+        return _Part.of(
+            image[fit],
+            label[fit],
+            score[fit],
+            None if boxes is None else boxes[fit],
+            None if drawn is None else take_masks(drawn, fit),
+        )
+
+    def _sizes(self, image: Integers) -> Identifiers:
+        """The size of each detection's image; of none where there are no images, which has been said."""
+        sizes = self.known.sizes
+        return sizes[image] if len(sizes) else np.zeros((len(image), 2), np.int64)
+
+
+def _has_box(block: Block) -> bool:
+    """Whether the first detection has a box: then pycocotools takes the area of all from their boxes."""
+    first: Any = block.values[0] if block.values else None
+    if block.text:
+        return bool(first.bbox)
+    return isinstance(first, dict) and first.get("bbox", []) != []
+
+
+def _name_causes(problems: Problems, reader: _Detections, found: CocoDetections, known: Known) -> None:
     """Name the cause of unknown categories, or of unknown images, once where it is the same for all."""
     category = problems.first(UNKNOWN_CATEGORY)
     if category is not None and len(known.categories):
-        given = frozenset(ids.strange | set(known.categories[np.unique(found.label)].tolist()))
+        given = frozenset(reader.strange | set(known.categories[np.unique(found.label)].tolist()))
         categories = sorted(known.categories.tolist())
         way = renumbered(given, categories)
         if way is not None:
@@ -148,8 +261,8 @@ def _name_causes(problems: Problems, ids: _Seen, found: CocoDetections, known: K
                 renumbered_categories(category, way, sorted(given), categories),
             )
     image, foreign = problems.first(UNKNOWN_IMAGE), problems.count(UNKNOWN_IMAGE)
-    if image is not None and mostly_foreign(foreign, ids.read):
-        problems.replace(UNKNOWN_IMAGE, foreign_images(image, foreign, ids.read, len(known.images)))
+    if image is not None and mostly_foreign(foreign, reader.count):
+        problems.replace(UNKNOWN_IMAGE, foreign_images(image, foreign, reader.count, len(known.images)))
 
 
 def _stopped(wrong: int, place: str, file: str) -> Problem:
@@ -172,53 +285,3 @@ def _joined(parts: list[_Part], *, masks: bool) -> CocoResults:
     boxes, confidence, area, image, label = parallel_map(joined, columns)
     found = join_masks([part.masks for part in parts if part.masks is not None]) if masks else None
     return CocoResults(CocoDetections(image, label, confidence, area), boxes, found)
-
-
-def _read_table(table: Table, known: Known) -> _Part | None:
-    """The detections of a table; None where one is not right."""
-    columns = table.columns
-    if not {"image_id", "category_id", "score", "bbox"} <= columns.keys():
-        return None
-    boxes, score = columns["bbox"], columns["score"]
-    if not are_sound(boxes) or any(columns[name].ndim > 1 for name in ("image_id", "category_id", "score")):
-        return None
-    image, label = (
-        numbers_of(columns[name], ids)
-        for name, ids in (("image_id", known.images), ("category_id", known.categories))
-    )
-    right = (image >= 0).all() and (label >= 0).all() and (np.abs(score) <= 1e300).all()
-    return _Part(image, label, score, boxes, boxes[:, 2] * boxes[:, 3]) if right else None
-
-
-def _has_keypoints(block: Table | Records) -> bool:
-    if isinstance(block, Table):
-        return _KEYPOINTS in block.columns
-    return any(isinstance(entry, dict) and bool(entry.get(_KEYPOINTS)) for entry in block.values)
-
-
-def _has_box(records: Records) -> bool:
-    """Whether the first detection has a box: then pycocotools takes the area of all from their boxes."""
-    first = records.values[0] if records.values else None
-    return isinstance(first, dict) and first.get("bbox", []) != []
-
-
-def _read_entries(entries: Entries, known: Known, kind: _Kind, ids: _Seen) -> _Part:
-    image = entries.known("image_id", entries.wholes("image_id"), known.images, "images")
-    categories = entries.wholes("category_id")
-    before = entries.fit.copy()
-    label = entries.known("category_id", categories, known.categories, "categories")
-    ids.strange.update(np.unique(categories[before & ~entries.fit]).tolist())
-    score = entries.numbers("score")
-    boxes = entries.boxes() if kind.boxes else np.zeros((len(image), 4))
-    area = boxes[:, 2] * boxes[:, 3]
-    found = None
-    if kind.masks:
-        sizes = known.sizes[image] if len(known.sizes) else np.zeros((len(image), 2), np.int64)
-        found = read_masks(entries, sizes)
-        if not kind.boxes:
-            boxes, area = found.boxes, found.area.astype(np.float64)
-    if entries.fit.all():
-        return _Part(image, label, score, boxes, area, found)
-    fit = np.flatnonzero(entries.fit)
-    kept = None if found is None else take_masks(found, fit)
-    return _Part(image[fit], label[fit], score[fit], boxes[fit], area[fit], kept)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from operator import attrgetter
 from typing import Any, Final, Self
 
 import numpy as np
@@ -12,9 +13,8 @@ from numpy.typing import NDArray
 from ...data.arrays import Flags, Floats
 from ...data.description import MAX_FILE_PROBLEMS, UNKNOWN_SIDE, Description
 from ...errors import LONGEST_NAME, Entry, Problem, Problems, Rule, shown
-from .records import Table
 
-_RANGE: Final = np.iinfo(np.int64)
+_LEAST, _MOST = -(2**63), 2**63 - 1
 _EXACT: Final = 2**53
 """Up to which a number with a point or an exponent is exact."""
 _GREATEST: Final = 1e300
@@ -30,6 +30,9 @@ _OTHER_FORMS: Final = {
 }
 """What entries seem to be that have a field and lack others."""
 
+BOX: Final = tuple[float, float, float, float]
+"""The type of `bbox` where a record is read by its form."""
+
 Identifiers = NDArray[np.int64]
 
 
@@ -38,8 +41,7 @@ class Entries:
     """The entries of a list in a JSON file, and which of them are fit so far.
 
     name: of the list, "" of one that is the whole file; first: the number of the first entry, from 0; objects: bool (n,), which are JSON objects at all; fit:
-    bool (n,), of which nothing wrong is known. table: the same entries as columns, `values` being empty until they are needed.
-    images: the entries that `image_id` refers to; named: the numbers of
+    bool (n,), of which nothing wrong is known. file_names: what the files of images are called that `image_id` refers to; named: the numbers of
     images by the names of their files, where these are known; lacking: fields that no entry has and each needs.
     """
 
@@ -48,19 +50,14 @@ class Entries:
     file: str
     problems: Problems
     first: int = 0
-    table: Table | None = None
-    images: "Entries | None" = None
     named: Mapping[str, int] = field(default_factory=dict)
+    file_names: Mapping[Any, Any] = field(default_factory=dict)
     lacking: list[str] = field(default_factory=list)
     objects: Flags = field(init=False)
     fit: Flags = field(init=False)
     _wrong: set[tuple[int, str]] = field(default_factory=set)
-    _names: Mapping[Any, Any] | None = None
 
     def __post_init__(self) -> None:
-        if self.table is not None:
-            self.objects, self.fit = np.ones((2, len(self.table)), np.bool_)
-            return
         self.objects = np.array([isinstance(value, dict) for value in self.values], np.bool_)
         self.fit = self.objects.copy()
         for index in np.flatnonzero(~self.objects)[:MAX_FILE_PROBLEMS].tolist():
@@ -77,40 +74,27 @@ class Entries:
         >>> print(Entries([entry], "annotations", "instances.json", Problems()).place(0))
         annotations[0] (id 887, image 42)
         """
-        image = self.value(index, "image_id")
-        named = self.value(index, "file_name")
-        if self.images is not None and isinstance(image, int):
-            named = self._file_names().get(image)
+        entry = self.values[index] if self.objects[index] else {}
+        image, named, own = entry.get("image_id"), entry.get("file_name"), entry.get("id")
+        if isinstance(image, int):
+            named = self.file_names.get(image, named)
         if isinstance(named, str):
             image = shown(named, LONGEST_NAME)
         elif _is_identifier(image):
             image = f"image {shown(str(image), LONGEST_NAME)}"
         else:
             image = None
-        own = self.value(index, "id")
         return Entry(f"{self.name}[{self.first + index}]", own if _is_identifier(own) else None, image)
-
-    def value(self, index: int, name: str) -> Any:
-        """The field of one entry; None where it is not there."""
-        if self.table is not None:
-            column = self.table.columns.get(name)
-            return None if column is None else column[index].tolist()
-        entry = self.values[index]
-        return entry.get(name) if isinstance(entry, dict) else None
-
-    def _file_names(self) -> Mapping[Any, Any]:
-        """What the images are called that entries refer to by their numbers."""
-        if self._names is None and self.images is not None:
-            ids, names = self.images.column("id"), self.images.column("file_name")
-            self._names = {
-                number: name for number, name in zip(ids, names, strict=True) if _is_identifier(number)
-            }
-        return self._names or {}
 
     def numbers_by_name(self) -> Mapping[str, int]:
         """The `id` of each entry that has a `file_name`, by that name."""
         pairs = zip(self.column("file_name"), self.column("id"), strict=True)
         return {name: number for name, number in pairs if isinstance(name, str) and _is_identifier(number)}
+
+    def names(self) -> Mapping[Any, Any]:
+        """The `file_name` of each entry that has an `id`, by that."""
+        pairs = zip(self.column("id"), self.column("file_name"), strict=True)
+        return {number: name for number, name in pairs if _is_identifier(number)}
 
     def say(
         self, index: int, code: str, message: str, found: str | None = None, expected: str | None = None
@@ -122,25 +106,7 @@ class Entries:
 
     def column(self, name: str, default: Any = None) -> list[Any]:
         """The field of every entry; the default where it is not there."""
-        if self.table is not None:
-            self.values, self.table = self.table.rows().values, None
         return [entry.get(name, default) for entry in self.values]
-
-    def any_has(self, name: str) -> bool:
-        """Whether the field of any entry is there and not empty."""
-        if self.table is None:
-            return any(map(bool, self.column(name)))
-        parsed = self.table.columns.get(name)
-        return parsed is not None and parsed.size > 0 and (parsed.ndim > 1 or bool(parsed.any()))
-
-    def all_have(self, name: str) -> bool:
-        """Whether the field of every entry is there and not empty."""
-        return self.any_has(name) if self.table is not None else all(map(bool, self.column(name)))
-
-    def _numbers_of(self, name: str) -> np.ndarray[Any, Any] | None:
-        """The column of a table whose entries have one number each; None where there is none."""
-        parsed = None if self.table is None else self.table.columns.get(name)
-        return None if parsed is None or parsed.ndim > 1 else parsed
 
     def _check_field(
         self,
@@ -191,27 +157,17 @@ class Entries:
 
     def wholes(self, name: str, default: int | None = None) -> Identifiers:
         """Whole numbers: int64 (n,), 0 for an unfit entry. A number such as 3.0 counts as one."""
-        parsed = self._numbers_of(name)
-        if parsed is not None and parsed.dtype == np.int64:
-            return parsed
         column = self.column(name, default)
-        if set(map(type, column)) <= {int}:
-            try:
-                return np.array(column, np.int64)
-            except OverflowError:
-                pass
         self._check_field(name, column, _is_whole, self._expected_whole)
         return np.array([int(value) if _is_whole(value) else 0 for value in column], np.int64)
 
     def _expected_whole(self, value: Any) -> Rule:
         if isinstance(value, int) and not isinstance(value, bool):
-            return Rule(f"a whole number from {_RANGE.min} to {_RANGE.max}")
+            return Rule(f"a whole number from {_LEAST} to {_MOST}")
         if isinstance(value, float) and value.is_integer():
             return Rule("a whole number in digits (with a point or an exponent it is exact up to 2^53 only)")
         if not isinstance(value, str):
             return Rule("a whole number")
-        if self.images is not None and not self.named:
-            self.named = self.images.numbers_by_name()
         number = self.named.get(value)
         if number is not None:
             return Rule("{}, the 'id' of the image with this 'file_name',", number)
@@ -220,29 +176,13 @@ class Entries:
 
     def flags(self, name: str) -> Flags:
         """Of which entries a field that may be left out is 1 or true, others having 0 or false: bool (n,)."""
-        if self.table is not None and name not in self.table.columns:
-            return np.zeros(len(self.table), np.bool_)
-        parsed = self._numbers_of(name)
-        if parsed is None or not np.isin(parsed, (0, 1)).all():
-            column = self.column(name, 0)
-            self._check_field(name, column, _is_flag, "0 or 1")
-            return np.array([_is_flag(value) and value == 1 for value in column], np.bool_)
-        found: Flags = parsed == 1
-        return found
+        column = self.column(name, 0)
+        self._check_field(name, column, _is_flag, "0 or 1")
+        return np.array([_is_flag(value) and value == 1 for value in column], np.bool_)
 
     def numbers(self, name: str, *, least: float = -_GREATEST) -> Floats:
         """Numbers, none of them below `least`: float64 (n,), 0 for an unfit entry."""
-        parsed = self._numbers_of(name)
-        if parsed is not None and ((parsed >= least) & (parsed <= _GREATEST)).all():
-            return parsed.astype(np.float64)
         column = self.column(name)
-        if set(map(type, column)) <= {int, float}:
-            try:
-                numbers = np.array(column, np.float64)
-            except OverflowError:  # a whole number of more than 300 digits
-                numbers = np.array([np.inf])
-            if ((numbers >= least) & (numbers <= _GREATEST)).all():
-                return numbers
 
         def is_right(value: Any) -> bool:
             return _is_number(value) and value >= least
@@ -250,17 +190,15 @@ class Entries:
         self._check_field(name, column, is_right, "a number" if least < 0 else f"a number from {least:g}")
         return np.array([value if is_right(value) else 0.0 for value in column], np.float64)
 
-    def boxes(self, name: str = "bbox") -> Floats:
-        """Left, top, width and height: float64 (n, 4), 0 for an unfit entry."""
-        parsed = None if self.table is None else self.table.columns.get(name)
-        if parsed is not None and are_sound(parsed):
-            return parsed
-        column = self.column(name)
-        if not _are_boxes(column):
-            expected = "four numbers, left, top, width and height, neither of the last two below 0,"
-            self._check_field(name, column, _is_box, expected)
-            column = [value if _is_box(value) else (0.0, 0.0, 0.0, 0.0) for value in column]
-        return np.array(column, np.float64).reshape(-1, 4)
+    def boxes(self, instead: Floats | None = None) -> Floats:
+        """Left, top, width and height: float64 (n, 4), 0 for an unfit entry; instead: the boxes of entries without one, which each needs else."""
+        column = self.column("bbox")
+        if instead is not None:
+            column = [box or other for box, other in zip(column, instead.tolist(), strict=True)]
+        expected = "four numbers, left, top, width and height, neither of the last two below 0,"
+        self._check_field("bbox", column, _is_box, expected)
+        nothing = (0.0, 0.0, 0.0, 0.0)
+        return np.array([value if _is_box(value) else nothing for value in column], np.float64).reshape(-1, 4)
 
     def texts(self, name: str) -> list[str]:
         """Texts that are not blank, "" for an unfit entry."""
@@ -279,9 +217,9 @@ class Entries:
                 self.say(index, f"duplicate-{name.replace('_', '-')}", message)
             met.add(value)
 
-    def known(self, name: str, values: Identifiers, ids: Identifiers, things: str) -> NDArray[np.int32]:
+    def known(self, name: str, values: Identifiers, known: "Lookup", things: str) -> NDArray[np.int32]:
         """Where each value stands among identifiers: int32 (n,)."""
-        places = numbers_of(values, ids)
+        places, ids = known.places(values), known.ids
         if not len(ids):
             return self._none_known(name, values, things)
         for index in np.flatnonzero((places < 0) & self.objects).tolist():
@@ -305,17 +243,30 @@ class Entries:
         return np.zeros(len(values), np.int32)
 
 
-def numbers_of(values: Identifiers, ids: Identifiers) -> NDArray[np.int32]:
-    """Where each value stands among identifiers in any order, -1 where it is none of them: int32 (n,).
+@dataclass(frozen=True, slots=True, eq=False)
+class Lookup:
+    """Finds where numbers stand among identifiers in any order; order: the places of the identifiers, `ids`, that make them rise."""
 
-    >>> numbers_of(np.array([7, 8]), np.array([2, 7])).tolist(), numbers_of(np.array([7, 8]), np.array([8, 2])).tolist()
-    ([1, -1], [-1, 0])
-    """
-    if not len(ids):
-        return np.full(len(values), -1, np.int32)
-    order = np.argsort(ids, kind="stable")
-    places = order[np.minimum(np.searchsorted(ids, values, sorter=order), len(ids) - 1)]
-    return np.where(ids[places] == values, places, -1).astype(np.int32)
+    ids: Identifiers
+    order: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, ids: Identifiers) -> Self:
+        """The places of identifiers, int64 (m,)."""
+        return cls(ids, np.argsort(ids, kind="stable"))
+
+    def places(self, values: Identifiers) -> NDArray[np.int32]:
+        """The place of each value, -1 where it is none of the identifiers: int32 (n,).
+
+        >>> values = np.array([7, 8])
+        >>> [Lookup.of(np.array(ids, np.int64)).places(values).tolist() for ids in ([2, 7], [8, 2], [])]
+        [[1, -1], [-1, 0], [-1, -1]]
+        """
+        if not len(self.ids):
+            return np.full(len(values), -1, np.int32)
+        found = np.searchsorted(self.ids, values, sorter=self.order)
+        places = self.order[np.minimum(found, len(self.ids) - 1)]
+        return np.where(self.ids[places] == values, places, -1).astype(np.int32)
 
 
 def _form_of(lacking: Sequence[str], given: Sequence[str]) -> str | None:
@@ -344,7 +295,7 @@ def _is_identifier(value: object) -> bool:
 def _is_whole(value: object) -> bool:
     if isinstance(value, float):
         return abs(value) <= _EXACT and value.is_integer()
-    return isinstance(value, int) and not isinstance(value, bool) and _RANGE.min <= value <= _RANGE.max
+    return isinstance(value, int) and not isinstance(value, bool) and _LEAST <= value <= _MOST
 
 
 def _is_flag(value: object) -> bool:
@@ -361,29 +312,46 @@ def _is_box(value: object) -> bool:
     return bool(max(map(abs, value)) <= _FURTHEST and value[2] >= 0 and value[3] >= 0)
 
 
-def _are_boxes(column: list[Any]) -> bool:
-    """Whether all of them are boxes; False says only that one may be none."""
-    if not (set(map(type, column)) <= {list} and set(map(len, column)) <= {4}):
-        return False
-    numbers = list(chain.from_iterable(column))
-    if not set(map(type, numbers)) <= {int, float}:
-        return False
-    try:
-        boxes = np.array(numbers, np.float64).reshape(-1, 4)
-    except OverflowError:  # a whole number of more than 300 digits
-        return False
-    return are_sound(boxes)
+def numbers_in(records: Sequence[Any], *names: str) -> Floats:
+    """Some attributes of records, which are one number each: float64 (names, n)."""
+    rows = chain.from_iterable(map(attrgetter(*names), records))
+    return np.fromiter(rows, np.float64, len(records) * len(names)).reshape(-1, len(names)).T
 
 
-def are_sound(boxes: np.ndarray[Any, Any]) -> bool:
-    """Whether a column has four numbers in each entry, none too far away and no side below 0.
+def boxes_in(records: Sequence[Any]) -> Floats:
+    """The attribute `bbox` of records: float64 (n, 4)."""
+    sides = chain.from_iterable(map(attrgetter("bbox"), records))
+    return np.fromiter(sides, np.float64, 4 * len(records)).reshape(-1, 4)
 
-    >>> are_sound(np.array([[1.0, 2, 3, 4]])), are_sound(np.array([[1.0, 2, 3, 4, 45]])), are_sound(np.array([1.0]))
-    (True, False, False)
+
+def are_sound(boxes: Floats) -> bool:
+    """Whether no box is too far away, and none has a side below 0; float64 (n, 4), left, top, width and height.
+
+    >>> are_sound(np.array([[1.0, 2, 3, 4]])), are_sound(np.array([[1.0, 2, -3, 4]]))
+    (True, False)
     """
-    if boxes.ndim != 2 or boxes.shape[1] != 4:
-        return False
     return bool((np.abs(boxes) <= _FURTHEST).all() and (boxes[:, 2:] >= 0).all())
+
+
+def are_numbers(values: Floats) -> bool:
+    """Whether none is too large.
+
+    >>> are_numbers(np.array([0.5, 1e300])), are_numbers(np.array([1e301]))
+    (True, False)
+    """
+    return bool((np.abs(values) <= _GREATEST).all())
+
+
+def as_wholes(values: Floats) -> Identifiers | None:
+    """Numbers that were read as floats as int64; None where one is not whole, or so large that it may have been another one.
+
+    >>> as_wholes(np.array([3.0, -1.0])), as_wholes(np.array([0.5])), as_wholes(np.array([2.0**53]))
+    (array([ 3, -1]), None, None)
+    """
+    if not (np.abs(values) < _EXACT).all():
+        return None
+    found = values.astype(np.int64)
+    return found if (found == values).all() else None
 
 
 def written(value: object) -> str:

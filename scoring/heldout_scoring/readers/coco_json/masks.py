@@ -1,16 +1,20 @@
 """Segmentations in COCO's JSON: compressed run lengths, run lengths as numbers, polygons."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ...data.arrays import Places
+from ...data.arrays import Flags, Places
 from ...data.label_maps import Masks, join_masks, take_masks
 from ...errors import Rule, shown
 from ...metrics.masks import DecodedMasks, masks_of_counts, masks_of_polygons, masks_of_texts
 from .fields import Entries, Identifiers, written
 
+SEGMENTATION: Final = list[list[float]] | dict[str, Any]
+"""The type of `segmentation` where a record is read by its form."""
 _CODE: Final = "bad-segmentation"
 _EXPECTED: Final = "expected polygons [[x, y, x, y, x, y, …], …] or run lengths {'size': [height, width], 'counts': …} as 'segmentation'"
 _FEWEST_NUMBERS: Final = 6
@@ -31,23 +35,73 @@ def read_masks(entries: Entries, sizes: Identifiers) -> Masks:
     [4]
     """
     column = entries.column("segmentation")
-    kinds = np.array([_kind_of(value, size) for value, size in zip(column, sizes.tolist(), strict=True)])
-    wrong = (
-        [] if entries.all_lack("segmentation") else np.flatnonzero((kinds == "") & entries.objects).tolist()
-    )
-    for index in wrong:
+    drawn = _draw(column, sizes)
+    known = drawn.kinds != ""
+    wrong = entries.objects & ~known & (not entries.all_lack("segmentation"))
+    for index in np.flatnonzero(wrong).tolist():
         if "segmentation" not in entries.values[index]:
             entries.say(index, "missing-field", Rule("'segmentation' is missing"), expected=_EXPECTED)
         else:
             found = _what_is_wrong(column[index], sizes[index].tolist())
             entries.say(index, _CODE, Rule(f"{_EXPECTED}, found {{}}", found), shown(found), _EXPECTED)
+    for index in np.flatnonzero(known & entries.fit & ~drawn.fitting).tolist():
+        width, height = sizes[index].tolist()
+        words = f"'size' is {{}}, but the image's height and width are {height}, {width}"
+        entries.say(index, "bad-size", Rule(words, column[index]["size"]))
+    for index in np.flatnonzero(known & entries.fit & ~drawn.valid).tolist():
+        entries.say(index, _CODE, Rule("'counts' are no run lengths that cover the image exactly"))
+    return drawn.masks
+
+
+def draw_masks(segmentations: Sequence[Any], sizes: Identifiers) -> Masks | None:
+    """Masks of images of these sizes, int64 (n, 2), width and height; None where a segmentation is wrong.
+
+    >>> draw_masks([[[0, 0, 2, 0, 2, 2, 0, 2]]], np.array([[9, 9]])).area.tolist(), draw_masks([[]], np.array([[9, 9]]))
+    ([4], None)
+    """
+    drawn = _draw(segmentations, sizes)
+    return drawn.masks if (drawn.valid & drawn.fitting & (drawn.kinds != "")).all() else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Drawn:
+    """Masks, of which those that are wrong are empty.
+
+    kinds: what each segmentation is, "" for none; fitting: bool (n,), where no other size is given than that of the image;
+    valid: bool (n,), where run lengths cover the image.
+    """
+
+    masks: Masks
+    kinds: NDArray[np.str_]
+    fitting: Flags
+    valid: Flags
+
+
+def _draw(column: Sequence[Any], sizes: Identifiers) -> _Drawn:
+    kinds = np.array(
+        [_kind_of(value, size) for value, size in zip(column, sizes.tolist(), strict=True)], "<U8"
+    )
+    fitting, valid = np.ones((2, len(column)), np.bool_)
     parts: list[Masks] = []
     order: list[Places] = []
     for kind in ("polygons", "text", "numbers", ""):
         rows = np.flatnonzero(kinds == kind)
+        values = [column[row] for row in rows.tolist()]
+        width, height = sizes[rows].T
+        if kind == "polygons":
+            found = DecodedMasks(masks_of_polygons(values, height, width), valid[rows])
+        elif kind == "text":
+            texts = [each["counts"].encode("utf-8", "replace") for each in values]
+            found = masks_of_texts(texts, height, width)
+        else:
+            found = masks_of_counts([each["counts"] if kind else [] for each in values], height, width)
+        if kind in ("text", "numbers"):
+            given = np.array([each["size"] for each in values], np.int64).reshape(-1, 2)
+            fitting[rows] = (given == sizes[rows, ::-1]).all(axis=1)
+            valid[rows] = found.valid
         order.append(rows)
-        parts.append(_read_kind(kind, [column[row] for row in rows.tolist()], entries, rows, sizes))
-    return take_masks(join_masks(parts), np.argsort(np.concatenate(order)))
+        parts.append(found.masks)
+    return _Drawn(take_masks(join_masks(parts), np.argsort(np.concatenate(order))), kinds, fitting, valid)
 
 
 def _kind_of(value: Any, size: list[int]) -> str:
@@ -145,29 +199,3 @@ def _are_wholes(value: Any, count: int | None = None) -> bool:
     if not isinstance(value, list) or (count is not None and len(value) != count):
         return False
     return set(map(type, value)) <= {int} and all(0 <= each <= 1 << 40 for each in value)
-
-
-def _read_kind(kind: str, values: Sequence[Any], entries: Entries, rows: Places, sizes: Identifiers) -> Masks:
-    width, height = sizes[rows].T
-    if kind == "polygons":
-        return masks_of_polygons(values, height, width)
-    if kind == "":
-        return masks_of_counts([[] for _ in rows], height, width).masks
-    found: DecodedMasks
-    if kind == "text":
-        found = masks_of_texts([each["counts"].encode("utf-8", "replace") for each in values], height, width)
-    else:
-        found = masks_of_counts([each["counts"] for each in values], height, width)
-    same = [each["size"] == [tall, wide] for each, tall, wide in zip(values, height, width, strict=True)]
-    for at, row in enumerate(rows.tolist()):
-        if not entries.fit[row] or (same[at] and found.valid[at]):
-            continue
-        if not same[at]:
-            rule = Rule(
-                f"'size' is {{}}, but the image's height and width are {height[at]}, {width[at]}",
-                values[at]["size"],
-            )
-            entries.say(row, "bad-size", rule)
-        else:
-            entries.say(row, _CODE, Rule("'counts' are no run lengths that cover the image exactly"))
-    return found.masks

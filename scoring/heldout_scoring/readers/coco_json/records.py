@@ -1,27 +1,63 @@
-"""The records of a JSON list, some at a time."""
+"""The records of a JSON list, some at a time: by a fast parser of records that are as expected, and else by Python's."""
 
 import json
 import re
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Self
 
-import numpy as np
+from ...data.arrays import DataError, as_array
+from ...errors import Rule, read_file, shown
 
-from ...errors import Rule
-from ...parallel import parallel_map
-from .flat_records import FlatRecords
-from .flaws import Flaw, flaw_of
-
+_PIECE: Final = 1 << 16
+"""Bytes that the fast parser is given: what becomes of them has to stay in the processor's cache, or it is half as fast."""
 _BLOCK: Final = 1 << 20
 _LONGEST: Final = 16 << 20
 """Bytes in which an entry has to end: more than any mask needs."""
-_BEGIN: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*"annotations"\s*:\s*)?\[')
-_ANNOTATIONS: Final = "annotations"
+ANNOTATIONS: Final = "annotations"
+_LIST: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")
+_NAMED_LIST: Final = re.compile(rb'"annotations"\s*:\s*\[')
 _SHORT: Final = 1 << 10  # bytes in which a file begins after blanks
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
-_SEPARATOR: Final = re.compile(rb"\}(\s*,\s*)\{")
+_FIRST: Final = re.compile(rb"\s*(?=\{)")
+_FOLLOWING: Final = re.compile(rb"\s*,\s*(?=\{)")
+_BETWEEN: Final = re.compile(rb"\}\s*,\s*\{")
+_LAST: Final = re.compile(rb"\}\s*\]")
+
+DIGITS: Final = 4300
+"""Of a whole number; Python reads none with more."""
+_HALF: Final = DIGITS // 2
+_DIGITS: Final = re.compile(rf"\d{{{_HALF}}}".encode())
+_LONG_NUMBER: Final = re.compile(rf'"(?:[^"\\]|\\.)*"|(?P<flaw>\d{{{DIGITS + 1},}})')
+_CONSTANTS: Final = ("NaN", "Infinity", "-Infinity")
+_CONSTANT: Final = re.compile(r'"(?:[^"\\]|\\.)*"|(?P<flaw>NaN|-?Infinity)')
+_SHOWN: Final = 20  # characters of what was found
+_DEEP: Final = "lists and objects are nested too deeply"
+_WORDS: Final[Mapping[str, str]] = {
+    "Expecting value": "expected a value",
+    "Expecting property name enclosed in double quotes": "expected a name in double quotes",
+    "Expecting ':' delimiter": "expected ':'",
+    "Expecting ',' delimiter": "expected ',' or the end of the list or object",
+    "Unterminated string starting at": "expected a text that ends in double quotes",
+    "Invalid control character at": "expected no line break or other control character in a text",
+    "Invalid \\escape": "expected a letter that JSON knows after a backslash",
+    "Invalid \\uXXXX escape": "expected four hexadecimal digits after \\u",
+    "Extra data": "expected the end of the file",
+    "Illegal trailing comma before end of object": "expected no comma before the end of an object",
+    "Illegal trailing comma before end of array": "expected no comma before the end of a list",
+}
+"""What Python's parser says, and what we say."""
+
+Form = tuple[tuple[str, Any] | tuple[str, Any, Any], ...]
+"""The fields of a record that are read: the name and type of each, and its value where it may be left out."""
+
+_EXPECTED: Final = "expected a path, JSON, or lists and mappings of numbers and texts"
+
+Source = Path | str | bytes | Mapping[str, Any] | Sequence[Mapping[str, Any]]
+"""A JSON file by its path, its content, or what a JSON parser makes of it."""
 
 
 class JsonError(ValueError):
@@ -33,53 +69,60 @@ class JsonError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """Records that hold numbers only: a column for each field; first: the number of the first one, from 0.
+class Block:
+    """Some entries of a list; first: the number of the first one, from 0.
 
-    columns: (n,) of a field that is a number, (n, k) of one that is a list of k numbers.
+    values: as Python's parser makes them, or, where there is a text, objects with the fields of a form; text: of these entries.
     """
 
     first: int
-    columns: Mapping[str, np.ndarray[Any, Any]]
-
-    def __len__(self) -> int:
-        return len(next(iter(self.columns.values())))
-
-    def rows(self) -> "Records":
-        """The records as they stand in the file."""
-        columns = [column.tolist() for column in self.columns.values()]
-        return Records(
-            self.first, [dict(zip(self.columns, row, strict=True)) for row in zip(*columns, strict=True)]
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Records:
-    """Any other records as they stand; first: the number of the first one, from 0."""
-
-    first: int
     values: list[Any]
+    text: bytes = b""
 
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def entries(self) -> list[Any]:
+        """The entries as Python's parser makes them. Raises JsonError."""
+        if not self.text:
+            return self.values
+        try:
+            found: list[Any] = _DECODER.decode(f"[{self.text.decode('utf-8', 'surrogateescape')}]")
+        except RecursionError as error:
+            raise JsonError(Rule(f"this is not JSON: {_DEEP}")) from error
+        return found
 
-def read_records(data: bytes) -> Iterator[Table | Records]:
+    def any_has(self, name: str) -> bool:
+        """Whether the field of any entry is there and not empty.
+
+        >>> Block(0, [{"keypoints": []}, 7]).any_has("keypoints"), Block(0, [{"keypoints": [0]}]).any_has("keypoints")
+        (False, True)
+        """
+        quoted = f'"{name}"'.encode()
+        if self.text and b"\\" not in self.text:  # else the name may be written in another way
+            filled = rb"%b\s*:(?!\s*(?:\[\s*\]|null))" % quoted
+            if quoted not in self.text or re.search(filled, self.text) is None:
+                return False
+        return any(isinstance(entry, dict) and bool(entry.get(name)) for entry in self.entries)
+
+
+def read_records(data: bytes, form: Form = ()) -> Iterator[Block]:
     """The entries of a list, or of the list `annotations` of an object.
 
-    Records of numbers that are all written alike are read as tables, a megabyte at a time; what is written otherwise, by the
-    JSON parser. Raises JsonError.
+    Records that have the form are read by msgspec, all others by Python's parser. Raises JsonError.
 
-    >>> [part.columns["score"].tolist() for part in read_records(b'[{"score": 0.5}, {"score": 1e-05}]')]
-    [[0.5, 1e-05]]
+    >>> [block] = read_records(b'[{"score": 0.5}, {"score": 1e-05}]', (("score", float),))
+    >>> [record.score for record in block.values], block.entries
+    ([0.5, 1e-05], [{'score': 0.5}, {'score': 1e-05}])
     """
-    begin = _BEGIN.match(data)
+    begin = find_list(data)
     if begin is None:
-        yield Records(0, _whole(data))
+        yield Block(0, _whole(data))
         return
-    reader = _Reader(data, begin.end())
+    reader = Reader(data, begin, form)
     yield from reader.read()
-    parse_json(data, begin.end(), reader.place)  # what stands around the entries
+    reader.rest()
 
 
 def name_of_list(data: bytes) -> str:
@@ -88,7 +131,22 @@ def name_of_list(data: bytes) -> str:
     >>> name_of_list(b'{"annotations": []}'), name_of_list(b"[]")
     ('annotations', '')
     """
-    return _ANNOTATIONS if data[:_SHORT].removeprefix(BOM_UTF8).lstrip().startswith(b"{") else ""
+    return ANNOTATIONS if data[:_SHORT].removeprefix(BOM_UTF8).lstrip().startswith(b"{") else ""
+
+
+def find_list(data: bytes) -> int | None:
+    """Where the entries of a list begin, or of the list `annotations` of an object; None where the file has to be parsed to know that.
+
+    >>> find_list(b'{"info": {}, "annotations": [7]}'), find_list(b'{"info": {"annotations": [7]}}'), find_list(b" [7]")
+    (29, None, 2)
+    """
+    begin = _LIST.match(data)
+    if begin is not None:
+        return begin.end()
+    begin = _NAMED_LIST.search(data)
+    if begin is None or _decoded(data[: begin.end()].removeprefix(BOM_UTF8) + b"]}", ()) is None:
+        return None
+    return begin.end()
 
 
 def first_record(data: bytes) -> Any:
@@ -97,56 +155,17 @@ def first_record(data: bytes) -> Any:
     >>> first_record(b'[{"image_id": 3, "score": 0.5}, {}]'), first_record(b"[]")
     ({'image_id': 3, 'score': 0.5}, None)
     """
-    begin = _BEGIN.match(data)
+    begin = find_list(data)
     if begin is None:
-        entries = _whole(data)
-        return entries[0] if entries else None
-    reader = _Reader(data, begin.end())
-    return None if reader.is_at_end() else reader.decoded()[0]
-
-
-def join_tables(blocks: Sequence[Table | Records]) -> Table | None:
-    """All blocks as one table; None where one is none, or has other columns, or there is no block.
-
-    >>> some = Table(0, {"id": np.array([7])})
-    >>> join_tables([some, some]).columns["id"].tolist()
-    [7, 7]
-    """
-    tables = [block for block in blocks if isinstance(block, Table)]
-    if not tables or len(tables) < len(blocks):
-        return None
-    columns = {name: np.concatenate([table.columns[name] for table in tables]) for name in tables[0].columns}
-    return Table(tables[0].first, columns)
-
-
-def read_list(data: bytes, name: str) -> tuple[Any, list[Table | Records] | None]:
-    """An object with its list of this name taken out, and the entries of that list, None if there is none.
-
-    Raises JsonError.
-
-    >>> root, [entries] = read_list(b'{"info": 1, "annotations": [{"id": 7}]}', "annotations")
-    >>> root, entries.columns["id"].tolist()
-    ({'info': 1}, [7])
-    """
-    begin = re.search(rb'"' + name.encode() + rb'"\s*:\s*\[', data)
-    if begin is not None:
-        try:
-            reader = _Reader(data, begin.end())
-            entries = list(reader.read())
-            root = parse_json(data, begin.end(), reader.place)
-        except JsonError:
-            root = None
-        if isinstance(root, dict) and root.pop(name, None) == []:
-            return root, entries
-    root = parse_json(data)
-    found = root.pop(name, None) if isinstance(root, dict) else None
-    return root, [Records(0, found)] if isinstance(found, list) else None
+        return next(iter(_whole(data)), None)
+    reader = Reader(data, begin, ())
+    return None if reader.is_at_end() else reader.parsed().values[0]
 
 
 def _whole(data: bytes) -> list[Any]:
-    """The entries of an object whose first field is another one."""
+    """The entries of a file that has to be parsed as a whole."""
     root = parse_json(data)
-    entries = root.get(_ANNOTATIONS) if isinstance(root, dict) else root
+    entries = root.get(ANNOTATIONS) if isinstance(root, dict) else root
     if not isinstance(entries, list):
         raise JsonError(Rule("expected a list of detections, or an object with such a list as 'annotations'"))
     return entries
@@ -171,9 +190,173 @@ def parse_json(data: bytes, end: int = 0, place: int = 0) -> Any:
     try:
         return _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
-        flaw = flaw_of(error, text, 0)
+        flaw = _Flaw.of(error, text, 0)
     before = text[: flaw.position].encode(encoding, "surrogatepass")
     raise _error_at(data, len(before) + (place - end if len(before) >= end else 0), flaw.message)
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads the entries that begin at a place of a file, and stops at the bracket behind the last one; count: of those that were read."""
+
+    data: bytes
+    begin: int
+    form: Form
+    place: int = -1
+    count: int = 0
+
+    def __post_init__(self) -> None:
+        self.place = self.begin
+
+    def read(self) -> Iterator[Block]:
+        """All entries. Raises JsonError."""
+        while not self.is_at_end():
+            block = self._typed() or self.parsed()
+            self.count += len(block)
+            yield block
+
+    def rest(self) -> Any:
+        """What stands around the entries: the file with an empty list in their place. Raises JsonError."""
+        root = parse_json(self.data, self.begin, self.place)
+        if isinstance(root, dict) and root[ANNOTATIONS]:
+            raise JsonError(Rule(f"'{ANNOTATIONS}' stands twice"))
+        return root
+
+    def is_at_end(self) -> bool:
+        """Whether the bracket behind the last entry follows."""
+        rest = re.compile(rb"\s*\]").match(self.data, self.place)
+        if rest is not None:
+            self.place = rest.end() - 1
+        return rest is not None
+
+    def _typed(self) -> Block | None:
+        """The next records, if all of them have the form."""
+        start = (_FOLLOWING if self.count else _FIRST).match(self.data, self.place)
+        if start is None:
+            return None
+        begin = start.end()
+        for boundary, least in ((_BETWEEN, _PIECE), (_LAST, 0)):
+            end = boundary.search(self.data, begin + least, begin + least + _BLOCK)
+            if end is None:
+                continue
+            text = self.data[begin : end.start() + 1]
+            values = _decoded(text, self.form)
+            if values is not None:
+                self.place = end.start() + 1
+                return Block(self.count, values, text)
+        return None
+
+    def parsed(self) -> Block:
+        """The next records, as Python's parser reads them: those of a megabyte, and at least one. Raises JsonError."""
+        size = _BLOCK
+        while True:
+            text = self.data[self.place : self.place + size].decode("utf-8", "surrogateescape")
+            values, end, flaw = _parsed(text, follows=self.count > 0)
+            if values:
+                self.place += len(text[:end].encode("utf-8", "surrogateescape"))
+                return Block(self.count, values)
+            if self.place + size >= len(self.data) or size >= _LONGEST:
+                offset = self.place + len(text[: flaw.position].encode("utf-8", "surrogateescape"))
+                raise _error_at(self.data, offset, flaw.message, self.count)
+            size *= 2
+
+
+def _decoded(text: bytes, form: Form) -> list[Any] | None:
+    """Records with a comma between any two, as objects with the fields of a form; None where that is not what they are.
+
+    >>> _decoded(b'{"id": 7}, {"id": 8.0}', (("id", float),)), _decoded(b'{"id": "7"}', (("id", float),))
+    ([Record(id=7.0), Record(id=8.0)], None)
+    """
+    try:
+        import msgspec  # noqa: PLC0415 - only where a file is read
+    except ImportError:
+        return None
+    if any(_DIGITS.match(text, place) for place in range(0, len(text), _HALF)):
+        return None  # there may be a number that Python does not read
+    try:
+        found: list[Any] = _decoder(form).decode(b"[%b]" % text)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return found
+
+
+@cache
+def _decoder(form: Form) -> Any:
+    import msgspec  # noqa: PLC0415
+
+    return msgspec.json.Decoder(list[msgspec.defstruct("Record", form, gc=False, kw_only=True)])  # type: ignore[misc]
+
+
+def _parsed(text: str, *, follows: bool) -> "tuple[list[Any], int, _Flaw]":
+    """Entries from the beginning of a text, where the last of them ends, and what is wrong after it."""
+    values: list[Any] = []
+    end = 0
+    while True:
+        place = _BLANK.match(text, end).end()  # type: ignore[union-attr]  # matches nothing at least
+        if follows:
+            if text[place : place + 1] != ",":
+                return values, end, _Flaw.at(text, place, "expected ',' or ']'")
+            place = _BLANK.match(text, place + 1).end()  # type: ignore[union-attr]
+        try:
+            value, after = _DECODER.raw_decode(text, place)
+        except (ValueError, RecursionError) as error:
+            return values, end, _Flaw.of(error, text, place)
+        if after == len(text) and isinstance(value, int | float):  # a number may go on in the next block
+            return values, end, _Flaw.at(text, after, "expected ',' or ']'")
+        values.append(value)
+        end, follows = after, True
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
+
+
+@dataclass(frozen=True, slots=True)
+class _Flaw:
+    """The first thing that is wrong in a text; position: of its first character, from 0."""
+
+    position: int
+    message: Rule
+
+    @classmethod
+    def at(cls, text: str, position: int, expected: str) -> Self:
+        """What was expected at a position, and what was found there.
+
+        >>> _Flaw.at("[1 2]", 3, "expected ','").message
+        "expected ',', found '2]'"
+        """
+        rest = text[position : position + _SHOWN]
+        line = rest.partition("\n")[0].rstrip("\r")
+        if line:
+            return cls(position, Rule(f"{expected}, found '{{}}'", shown(line)))
+        return cls(position, Rule(f"{expected}, found the end of the {'line' if rest else 'file'}"))
+
+    @classmethod
+    def of(cls, error: Exception, text: str, start: int) -> Self:
+        """What made Python's parser stop, which began to read at `start`.
+
+        >>> try:
+        ...     json.loads("[,]")
+        ... except ValueError as error:
+        ...     _Flaw.of(error, "[,]", 0)
+        _Flaw(position=1, message="expected a value, found ',]'")
+        """
+        if isinstance(error, json.JSONDecodeError):
+            said = error.msg.partition(": ")[0].strip()
+            return cls.at(text, error.pos, _WORDS.get(said, "expected JSON"))
+        if isinstance(error, RecursionError):
+            return cls(start, Rule(_DEEP))
+        is_constant = str(error) in _CONSTANTS
+        pattern, message = (
+            (_CONSTANT, Rule("{} is no number", error))
+            if is_constant
+            else (_LONG_NUMBER, Rule(f"a number has more than {DIGITS:,} digits"))
+        )
+        found = next((each for each in pattern.finditer(text, start) if each["flaw"]), None)
+        return cls(start if found is None else found.start(), message)
 
 
 def _error_at(data: bytes, offset: int, flaw: Rule, entry: int | None = None) -> JsonError:
@@ -185,112 +368,45 @@ def _error_at(data: bytes, offset: int, flaw: Rule, entry: int | None = None) ->
     return JsonError(Rule(words, *flaw.quotes), line)
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(constant)
+def read_source(source: Source, name: str) -> tuple[str, bytes]:
+    """The name and the content of a JSON file, given in any of these ways; a text that begins with a bracket is content.
+
+    name: what a file is called that has none. Raises PathError for a file that cannot be read, DataError for what has no form in JSON.
+
+    >>> read_source("[]", "detections.json"), read_source([{"id": 1}], "detections.json")
+    (('detections.json', b'[]'), ('detections.json', b'[{"id": 1}]'))
+    """
+    if isinstance(source, bytes):
+        return name, source
+    if isinstance(source, str) and source.lstrip()[:1] in ("[", "{"):
+        return name, source.encode("utf-8", "surrogatepass")
+    if isinstance(source, Path | str):
+        return Path(source).name, read_file(source)
+    try:
+        return name, json.dumps(source, default=_plain).encode()
+    except DataError:
+        raise
+    except RecursionError as error:
+        raise DataError(f"{_EXPECTED}, found lists and mappings that are nested too deeply") from error
+    except ValueError as error:
+        found = f"a list or mapping that holds itself, or a number of more than {DIGITS:,} digits"
+        raise DataError(f"{_EXPECTED}, found {found}") from error
+    except TypeError as error:  # of keys only
+        raise DataError(f"{_EXPECTED}, found {_odd_key(source)} as a key") from error
 
 
-_DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
+def _plain(value: Any) -> Any:
+    """Numbers and arrays of NumPy and of others as JSON has them."""
+    if hasattr(value, "__array__"):
+        return as_array(value).tolist()
+    raise DataError(f"{_EXPECTED}, found {type(value).__name__}")
 
 
-@dataclass(slots=True)
-class _Reader:
-    """Reads entries from a place on, and stops after the bracket behind the last one."""
-
-    data: bytes
-    place: int
-    count: int = 0
-
-    def read(self) -> Iterator[Table | Records]:
-        form, separator = self._form()
-        while not self.is_at_end():
-            before = self.count
-            if form is not None:
-                yield from self._tables(form, separator)
-            if self.count == before:
-                found = Records(self.count, self.decoded())
-                self.count += len(found)
-                yield found
-
-    def _tables(self, form: FlatRecords, separator: bytes) -> Iterator[Table]:
-        """Tables up to the first block that is not of this form; some blocks are read ahead."""
-        for block in parallel_map(form.read_block, self._blocks(separator)):
-            if block is None:
-                return
-            self.place += block.size - (0 if self.count else len(separator))
-            yield Table(self.count, block.columns)
-            self.count += block.count
-            if block.ends:
-                return
-
-    def is_at_end(self) -> bool:
-        """Whether the bracket behind the last entry follows."""
-        rest = re.compile(rb"\s*\]").match(self.data, self.place)
-        if rest is not None:
-            self.place = rest.end() - 1
-        return rest is not None
-
-    def _form(self) -> tuple[FlatRecords | None, bytes]:
-        """How the first record is written, if it has only numbers."""
-        end = self.data.find(b"}", self.place) + 1
-        start = self.data.find(b"{", self.place, end)
-        following = _SEPARATOR.match(self.data, end - 1)
-        separator = b"," if following is None else following[1]
-        if start < 0 or self.data[self.place : start].strip():
-            return None, separator
-        try:
-            record = self.data[start:end]
-            form = FlatRecords.like(record, separator) if record.isascii() else None
-        except (ValueError, RecursionError, AttributeError):
-            return None, separator
-        if form is not None:
-            self.place = start
-        return form, separator
-
-    def _blocks(self, separator: bytes) -> Iterator[bytes]:
-        """About a megabyte of whole records each, every record with the separator before it."""
-        place = self.place
-        while (end := self.data.rfind(b"}", place, place + _BLOCK) + 1) > place:
-            yield (
-                separator + self.data[place:end]
-                if place == self.place and not self.count
-                else self.data[place:end]
-            )
-            place = end
-
-    def decoded(self) -> list[Any]:
-        """The next records, as the JSON parser reads them: those of a megabyte, and at least one."""
-        size = _BLOCK
-        while True:
-            text = self.data[self.place : self.place + size].decode("utf-8", "surrogateescape")
-            values, end, flaw = _decode(text, follows=self.count > 0)
-            if values:
-                self.place += len(text[:end].encode("utf-8", "surrogateescape"))
-                return values
-            if self.place + size >= len(self.data) or size >= _LONGEST:
-                offset = self.place + len(text[: flaw.position].encode("utf-8", "surrogateescape"))
-                raise _error_at(self.data, offset, flaw.message, self.count)
-            size *= 2
-
-
-def _decode(text: str, *, follows: bool) -> tuple[list[Any], int, Flaw]:
-    """Entries from the beginning of a text, where the last of them ends, and what is wrong after it."""
-    values: list[Any] = []
-    end = 0
-    while True:
-        place = _BLANK.match(text, end).end()  # type: ignore[union-attr]  # matches nothing at least
-        if follows:
-            if text[place : place + 1] != ",":
-                return values, end, Flaw.at(text, place, "expected ',' or ']'")
-            place = _BLANK.match(text, place + 1).end()  # type: ignore[union-attr]
-        try:
-            value, after = _DECODER.raw_decode(text, place)
-        except (ValueError, RecursionError) as error:
-            return values, end, flaw_of(error, text, place)
-        if after == len(text) and isinstance(value, int | float):
-            return (
-                values,
-                end,
-                Flaw.at(text, after, "expected ',' or ']'"),
-            )  # a number may go on in the next block
-        values.append(value)
-        end, follows = after, True
+def _odd_key(value: Any) -> str:
+    """The type of the first key of a mapping that JSON does not have."""
+    if isinstance(value, Mapping):
+        odd = next((key for key in value if not isinstance(key, str | int | float | None)), None)
+        return (
+            type(odd).__name__ if odd is not None else next(filter(None, map(_odd_key, value.values())), "")
+        )
+    return next(filter(None, map(_odd_key, value)), "") if isinstance(value, list | tuple) else ""
