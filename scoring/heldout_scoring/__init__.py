@@ -17,13 +17,23 @@ if TYPE_CHECKING:
     from .archives.png import labels_to_png
     from .coco_evaluation import evaluate_coco
     from .data.annotations import AnnotatedObject, Annotation, Box, BoxConvention, Part
-    from .data.arrays import DataError
     from .data.description import Description, Image, Limits, PublicCounts
     from .data.label_maps import InstanceMasks, LabelMaps
     from .data.layouts import Layout, Layouts, layouts_to_xml
     from .data.predictions import Confidences, Detections
     from .data.truth import GroundTruth
-    from .errors import Entry, PathError, Problem, Problems, Rule, Severity, SubmissionError
+    from .errors import (
+        DataError,
+        Entry,
+        NotFoundError,
+        PathError,
+        Problem,
+        Problems,
+        Rule,
+        ScoringError,
+        Severity,
+        SubmissionError,
+    )
     from .evaluation import SCORER, evaluate
     from .exhibits import EXHIBITS, ConfusionMatrix, Curve, Exhibit, RocCurve, ScoreTable
     from .metrics.shorthand import ApRule, average_precision, confusion_matrix, iou_matrix
@@ -119,6 +129,7 @@ __all__ = [
     "Layout",
     "Layouts",
     "Limits",
+    "NotFoundError",
     "Part",
     "PathError",
     "Problem",
@@ -132,6 +143,7 @@ __all__ = [
     "Rule",
     "ScoreTable",
     "Scoreboard",
+    "ScoringError",
     "Severity",
     "Standings",
     "Statistics",
@@ -179,13 +191,23 @@ _NAMES: Final = {
     "archives.png": ("labels_to_png",),
     "coco_evaluation": ("evaluate_coco",),
     "data.annotations": ("AnnotatedObject", "Annotation", "Box", "BoxConvention", "Part"),
-    "data.arrays": ("DataError",),
     "data.description": ("Description", "Image", "Limits", "PublicCounts"),
     "data.label_maps": ("InstanceMasks", "LabelMaps"),
     "data.layouts": ("Layout", "Layouts", "layouts_to_xml"),
     "data.predictions": ("Confidences", "Detections"),
     "data.truth": ("GroundTruth",),
-    "errors": ("Entry", "PathError", "Problem", "Problems", "Rule", "Severity", "SubmissionError"),
+    "errors": (
+        "DataError",
+        "Entry",
+        "NotFoundError",
+        "PathError",
+        "Problem",
+        "Problems",
+        "Rule",
+        "ScoringError",
+        "Severity",
+        "SubmissionError",
+    ),
     "evaluation": ("SCORER", "evaluate"),
     "exhibits": ("ConfusionMatrix", "Curve", "EXHIBITS", "Exhibit", "RocCurve", "ScoreTable"),
     "metrics.shorthand": ("ApRule", "average_precision", "confusion_matrix", "iou_matrix"),

@@ -10,10 +10,9 @@ import numpy as np
 from .archives.opening import is_archive
 from .archives.results import competition_files, no_results
 from .competitions import competition_of
-from .data.arrays import DataError
 from .data.description import UNLIMITED, Description
 from .data.truth import GroundTruth
-from .errors import Problem, Problems, SubmissionError, as_path
+from .errors import DataError, NotFoundError, Problem, Problems, SubmissionError, as_path
 from .evaluation import evaluate_parsed
 from .protocols import Protocol, protocol_of
 from .readers.coco_json.detections import CocoResults, read_coco_detections
@@ -68,7 +67,7 @@ def evaluate_coco(
     `segmentation`, or an object with such a list as `annotations`; both as the path of a file, its content, or what a JSON
     parser makes of it; results also as a compressed file or an archive with one such file. Figures equal those of pycocotools 2.0.11 to 1e-12;
     what it calls -1 is None. The result is the same as that of `evaluate` with `GroundTruth.from_coco`, which for boxes leaves out the masks. protocol: "coco", `coco` with other rules, or "lvis" for annotation of LVIS, whose figures are those of lvis 0.5.3.
-    Raises SubmissionError with every problem of the first file that has one, or where the two seem to be swapped, PathError where there is no file, LookupError
+    Raises SubmissionError with every problem of the first file that has one, or where the two seem to be swapped, PathError where there is no file, NotFoundError
     for "lvis" and other annotation, and for an unknown protocol, DataError for `masks` that is no truth value.
 
     >>> truth = b'''{"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations":
@@ -85,7 +84,7 @@ def evaluate_coco(
     names = [f"{name}-{'segmentation' if masks else 'detection'}" for name in NAMES]
     task = next((each.task for each in row.tasks if each.task.name in names), None)
     if task is None:
-        raise LookupError(
+        raise NotFoundError(
             f"COCO's JSON is scored by {' or '.join(NAMES)}, not by {row.name!r}; other protocols: heldout_scoring.evaluate"
         )
     name, annotation = read_source(truth, "instances.json")

@@ -17,7 +17,7 @@ from .coco_evaluation import NAMES, PROTOCOL, evaluate_coco
 from .competitions import CHALLENGES, CompetitionInfo, competitions, expected_files
 from .data.description import UNLIMITED, Description, Limits
 from .data.truth import GroundTruth
-from .errors import PathError, Problem, Problems, SubmissionError
+from .errors import PathError, Problem, Problems, ScoringError, SubmissionError
 from .evaluation import columns_of, evaluate
 from .exhibits import ConfusionMatrix
 from .parallel import DEFAULT_THREADS, use_threads
@@ -32,7 +32,7 @@ from .stored import to_plain
 from .validation import validate
 
 
-class WrongUseError(Exception):
+class WrongUseError(ScoringError):
     """What a command asks for does not exist, or its arguments are wrong; `problem` says what."""
 
     def __init__(self, code: str, message: str) -> None:

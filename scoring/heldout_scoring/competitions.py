@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from .data.description import Description
+from .errors import NotFoundError
 
 _SUBJECTS: Final = {"{class}": "classes", "{action}": "actions", "{image}": "images"}
 
@@ -194,14 +195,14 @@ def offered(description: Description) -> tuple[CompetitionInfo, ...]:
 def competition_of(dataset: str, number: int) -> CompetitionInfo:
     """A competition of a dataset by its number.
 
-    Raises LookupError if the dataset has no such competition.
+    Raises NotFoundError if the dataset has no such competition.
 
     >>> competition_of("VOC2007", 6).task
     'layout'
     """
     infos = {info.number: info for info in competitions(dataset)}
     if number not in infos:
-        raise LookupError(f"{dataset} has no competition {number}; it has {', '.join(map(str, infos))}")
+        raise NotFoundError(f"{dataset} has no competition {number}; it has {', '.join(map(str, infos))}")
     return infos[number]
 
 

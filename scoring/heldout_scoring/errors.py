@@ -150,7 +150,23 @@ class Problem:
         return f"{place}: {self.message}" if place else self.message
 
 
-class SubmissionError(Exception):
+class ScoringError(Exception):
+    """Everything that the library refuses on purpose, in a sentence for the person who asked; a subclass says what it is about."""
+
+
+class DataError(ScoringError, ValueError):
+    """Values are not what a function expects; the message says which, what was expected and what was found."""
+
+
+class NotFoundError(ScoringError, KeyError):
+    """There is no protocol, competition, class, image or annotation as asked for; the message says what there is."""
+
+    def __str__(self) -> str:
+        """The sentence, which KeyError would put in quotes."""
+        return str(self.args[0])
+
+
+class SubmissionError(ScoringError):
     """The archive cannot be scored; problems says why, and there is at least one."""
 
     def __init__(self, *problems: Problem) -> None:
@@ -292,7 +308,7 @@ def shown(text: str | bytes, most: int = SHOWN) -> str:
     return safe if len(safe) <= most else safe[: most - 1] + "…"
 
 
-class PathError(OSError):
+class PathError(ScoringError, OSError):
     """A path cannot be read or written; the message is a sentence with the path; error number and file name are those of the system."""
 
     def __str__(self) -> str:

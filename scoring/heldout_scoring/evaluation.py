@@ -12,13 +12,13 @@ import numpy as np
 
 from .archives.results import competition_files
 from .competitions import CHALLENGES, CompetitionInfo, competition_of, competitions
-from .data.arrays import DataError, as_list, assert_is
+from .data.arrays import as_list, assert_is
 from .data.description import Description, Limits
 from .data.label_maps import InstanceMasks, LabelMaps
 from .data.layouts import Layouts
 from .data.predictions import Confidences, Detections
 from .data.truth import GroundTruth
-from .errors import Problem, Problems, Severity, as_path
+from .errors import DataError, NotFoundError, Problem, Problems, Severity, as_path
 from .parallel import parallel_map
 from .protocols import TASKS, Protocol, default_protocol, protocol_of, spell
 from .readers.image_index import ImageIndex
@@ -50,7 +50,7 @@ def columns_of(
 ) -> tuple[str, ...]:
     """The classes, actions or parts that a result of the competition has a value for, in the challenge's order.
 
-    protocol: by default that of the dataset's year. Raises LookupError for an unknown competition or protocol.
+    protocol: by default that of the dataset's year. Raises NotFoundError for an unknown competition or protocol.
 
     >>> phase = Description("VOC2012", "val", ("car", "cat"), (), ())
     >>> columns_of(phase, 3), columns_of(phase, 7), columns_of(phase, 7, "voc2008")
@@ -117,7 +117,7 @@ def evaluate(
     assert_is(truth, GroundTruth, "to score against")
     if isinstance(predictions, Path | str):
         if competition is None:
-            raise LookupError("an archive may hold several competitions: say which, such as competition=3")
+            raise NotFoundError("an archive may hold several competitions: say which, such as competition=3")
         info = competition_of(truth.lists.dataset, competition)
         task = TASKS[info.task]
         question = _Question.of(task, info, truth, row, classes)
@@ -325,9 +325,9 @@ def _max_lines(archive: Path, limits: Limits | None) -> int | None:
 def _check_classes(info: CompetitionInfo, known: Sequence[str], classes: Sequence[str] | None) -> None:
     names = as_list("classes", () if classes is None else classes)
     if classes is not None and not names:
-        raise LookupError(f"no class is chosen; {info.name} has {', '.join(known)}")
+        raise NotFoundError(f"no class is chosen; {info.name} has {', '.join(known)}")
     if unknown := set(names).difference(known):
-        raise LookupError(
+        raise NotFoundError(
             f"{info.name} has no {', '.join(sorted(map(str, unknown)))}; it has {', '.join(known)}"
         )
 

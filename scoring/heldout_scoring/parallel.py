@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, TypeVar
 
+from .errors import DataError
+
 DEFAULT_THREADS: Final = 3
 """One more than the cores that the server plans for: the caller is busy unpacking, and a thread that waits for the
 interpreter does no work."""
@@ -21,14 +23,14 @@ Done = TypeVar("Done")
 def use_threads(count: int) -> Iterator[None]:
     """Read, match and resample in this number of threads inside the `with` block; memory grows with it.
 
-    Results do not depend on it. Raises ValueError for less than 1.
+    Results do not depend on it. Raises DataError for less than 1.
 
     >>> with use_threads(8):
     ...     thread_count()
     8
     """
     if count < 1:
-        raise ValueError(f"expected at least 1 thread, found {count}")
+        raise DataError(f"expected at least 1 thread, found {count}")
     token = _threads.set(count)
     try:
         yield

@@ -14,7 +14,7 @@ import numpy as np
 from .competitions import CHALLENGES
 from .data.arrays import as_counts, as_ranges, as_thresholds
 from .data.tables import PARTS
-from .errors import similar_name
+from .errors import DataError, NotFoundError, similar_name
 from .metrics.coco import COCO_RULES, LVIS_RULES
 from .metrics.layouts import (
     WHOLE,
@@ -45,7 +45,7 @@ from .tasks.task import Rules, Task, TaskRules
 class Protocol:
     """The rules of one year or one evaluator, for the tasks that it scores.
 
-    Raises ValueError for other rules under the name of an official protocol.
+    Raises DataError for other rules under the name of an official protocol.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Protocol:
     @overload
     def rules_of(self, task: str) -> Any: ...
     def rules_of(self, task: Task[Any, Any, Any, Any] | str) -> Any:
-        """The rules for a task, or for the task of a name. Raises LookupError if the protocol does not score it.
+        """The rules for a task, or for the task of a name. Raises NotFoundError if the protocol does not score it.
 
         >>> from heldout_scoring.protocols import PROTOCOLS
         >>> PROTOCOLS["voc2012"].rules_of("detection").iou_threshold
@@ -72,12 +72,12 @@ class Protocol:
             if each.task.name == name:
                 return each.rules
         known = ", ".join(each.task.name for each in self.tasks)
-        raise LookupError(f"protocol '{self.name}' has no rules for {name}; it has rules for {known}")
+        raise NotFoundError(f"protocol '{self.name}' has no rules for {name}; it has rules for {known}")
 
     def with_rules(self, name: str, title: str, *changed: TaskRules[Any]) -> Self:
         """A protocol of another name that scores some tasks by other rules, or further tasks.
 
-        Raises ValueError for the name of an official protocol.
+        Raises DataError for the name of an official protocol.
 
         >>> from heldout_scoring.protocols import PROTOCOLS
         >>> from heldout_scoring.tasks.detection import DETECTION
@@ -99,10 +99,10 @@ def reserve_names(protocols: Mapping[str, Protocol]) -> None:
 
 
 def check_name(protocol: Protocol) -> None:
-    """Raises ValueError for other rules under the name of an official protocol."""
+    """Raises DataError for other rules under the name of an official protocol."""
     official = _official.get(protocol.name)
     if official is not None and not _is_same(protocol.tasks, official.tasks):
-        raise ValueError(
+        raise DataError(
             f"'{protocol.name}' is the name of an official protocol with other rules: choose another name"
         )
 
@@ -296,7 +296,7 @@ TASKS: Final[Mapping[str, Task[Any, Any, Any, Any]]] = MappingProxyType(
 def protocol_of(protocol: str | Protocol) -> Protocol:
     """A protocol by its name, or as it is given.
 
-    Raises LookupError for an unknown name, ValueError for other rules under the name of an official protocol.
+    Raises NotFoundError for an unknown name, DataError for other rules under the name of an official protocol.
 
     >>> protocol_of("voc2012").title
     'PASCAL VOC 2012'
@@ -308,17 +308,17 @@ def protocol_of(protocol: str | Protocol) -> Protocol:
         return PROTOCOLS[protocol]
     near = similar_name(str(protocol).encode(errors="replace"), {name.encode() for name in PROTOCOLS})
     known = f"there are {', '.join(PROTOCOLS)}" if near is None else f"did you mean '{near.decode()}'?"
-    raise LookupError(f"no protocol is called {protocol!r}; {known}")
+    raise NotFoundError(f"no protocol is called {protocol!r}; {known}")
 
 
 def default_protocol(dataset: str) -> str:
-    """The name of the protocol of a dataset's own year. Raises LookupError for a dataset without one.
+    """The name of the protocol of a dataset's own year. Raises NotFoundError for a dataset without one.
 
     >>> default_protocol("VOC2007")
     'voc2007'
     """
     if dataset not in CHALLENGES:
-        raise LookupError(
+        raise NotFoundError(
             f"the dataset '{dataset}' has no protocol of its own; name one of {', '.join(PROTOCOLS)}"
         )
     return dataset.lower()

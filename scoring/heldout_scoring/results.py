@@ -12,7 +12,7 @@ import numpy as np
 
 from .data.arrays import Floats, some_of
 from .data.matches import AllMatches, Origin, RankedPredictions, save_matches
-from .errors import Problem
+from .errors import DataError, NotFoundError, Problem
 from .exhibits import ALL_FIGURES, Curve, Exhibit, RocCurve, ScoreTable, plot_curves, plot_values
 from .protocols import PROTOCOLS, TASKS, spell
 from .scores import NOT_ENTERED, ClassResult, Explain, Explanation
@@ -93,7 +93,7 @@ class Result:
         """
         found = {each.name: each for each in self.classes}
         if name not in found:
-            raise KeyError(f"the result has no class '{name}'; it has {', '.join(found)}")
+            raise NotFoundError(f"the result has no class '{name}'; it has {', '.join(found)}")
         curves = {each.class_name: each for each in self.exhibits if isinstance(each, Curve | RocCurve)}
         ranked = self.matches if isinstance(self.matches, tuple) else ()
         matches = {each.class_name: each for each in ranked}
@@ -124,20 +124,20 @@ class Result:
         same; area: objects without an area, or whose
         annotated area is of another range of sizes than their box or mask; cap: detections beyond the most that count;
         tie: equal confidences or IoU that the order of the detections decides; id: annotations numbered 0; missed: objects
-        without a detection; wrong: detections without an object. Raises LookupError for other rules, those of LVIS among them,
-        ValueError for a result that was read from JSON.
+        without a detection; wrong: detections without an object. Raises NotFoundError for other rules, those of LVIS among them,
+        DataError for a result that was read from JSON.
 
         >>> _example().explain()
         Traceback (most recent call last):
-        LookupError: explanations are those of COCO's rules, not of voc2012
+        heldout_scoring.errors.NotFoundError: explanations are those of COCO's rules, not of voc2012
         """
         if self.explainer is not None:
             return self.explainer()
         if self.task.startswith("coco-") and not any(each.figures for each in self.classes):
-            raise ValueError(
+            raise DataError(
                 "a result that was read from JSON has no explanations: evaluate the predictions again"
             )
-        raise LookupError(f"explanations are those of COCO's rules, not of {self.protocol}")
+        raise NotFoundError(f"explanations are those of COCO's rules, not of {self.protocol}")
 
     def __str__(self) -> str:
         """The headline and the classes as a table, and the figures of COCO's protocols below it.
@@ -206,7 +206,7 @@ class Result:
         return plot_values(values, self.measure, axes) if not curves else plot_curves(curves, values, axes)
 
     def save_matches(self, path: Path | str) -> None:
-        """Write the matches to a file that `bootstrap` reads. Raises PathError, and ValueError for a result read from JSON."""
+        """Write the matches to a file that `bootstrap` reads. Raises PathError, and DataError for a result read from JSON."""
         save_matches(path, self.origin, matches_in_memory(self))
 
     @property
@@ -240,7 +240,7 @@ class Result:
 def _own_rules(result: Result, plain: Any) -> Any:
     """The rules in JSON; those of an official protocol are never written, so that they cannot be others."""
     if plain is not None and result.protocol in PROTOCOLS:
-        raise ValueError(f"'{result.protocol}' is the name of an official protocol, which has its own rules")
+        raise DataError(f"'{result.protocol}' is the name of an official protocol, which has its own rules")
     return _rules_from_plain(result.task, plain)
 
 
@@ -258,7 +258,7 @@ def _as_written_today(plain: Any) -> Any:
 def rules_of(result: Result) -> Any:
     """The rules that a result was scored by: its own, or where it holds none those of its official protocol.
 
-    Raises LookupError for a result that was put together or read from JSON without rules that are not official.
+    Raises NotFoundError for a result that was put together or read from JSON without rules that are not official.
 
     >>> from heldout_scoring import Detections, GroundTruth, evaluate
     >>> truth = GroundTruth.from_arrays(["a"], ["cat"], [[1, 1, 10, 10]], convention="inclusive")
@@ -269,7 +269,7 @@ def rules_of(result: Result) -> Any:
     if result.rules is not None:
         return result.rules
     if result.protocol not in PROTOCOLS:
-        raise LookupError(
+        raise NotFoundError(
             f"the result does not hold the rules of '{result.protocol}', which is no official protocol: "
             "evaluate the predictions again"
         )
@@ -277,14 +277,14 @@ def rules_of(result: Result) -> Any:
 
 
 def matches_in_memory(result: Result) -> AllMatches:
-    """The matches of a result. Raises ValueError for one that was read from JSON.
+    """The matches of a result. Raises DataError for one that was read from JSON.
 
     >>> matches_in_memory(_example())  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: the matches of this result are not in memory: evaluate the predictions again, or open their file
+    heldout_scoring.errors.DataError: the matches of this result are not in memory: evaluate the predictions again, or open their file
     """
     if result.matches is None:
-        raise ValueError(
+        raise DataError(
             "the matches of this result are not in memory: evaluate the predictions again, or open their file"
         )
     return result.matches
@@ -308,7 +308,7 @@ def _rules_to_plain(rules: Any) -> Any:
         return None
     try:
         return {each.name: _to_plain(each.name, getattr(rules, each.name)) for each in fields(rules)}
-    except TypeError:
+    except DataError:
         return None
 
 
@@ -322,7 +322,7 @@ def _rules_from_plain(task: str, plain: Any) -> Any:
     kind = _kinds()[task]
     hints = get_type_hints(kind)
     if not isinstance(plain, dict) or plain.keys() != hints.keys():
-        raise ValueError(f"expected the fields of {kind.__name__} as 'rules'")
+        raise DataError(f"expected the fields of {kind.__name__} as 'rules'")
     return kind(**{name: _from_plain(name, hint, plain[name]) for name, hint in hints.items()})
 
 
@@ -332,7 +332,7 @@ def _to_plain(field: str, value: Any) -> Any:
     if callable(value) or is_dataclass(value):
         name = spell(value)
         if _named().get((field, name)) != value:
-            raise TypeError(f"{name} is not part of the library")
+            raise DataError(f"{name} is not part of the library")
         return name
     return to_plain(value)
 

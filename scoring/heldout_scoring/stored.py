@@ -20,14 +20,14 @@ from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hi
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import named
+from .errors import DataError, named
 
 _ALIGNMENT = 64
 _FIRST_LINE = 256
 """More bytes than the first line has."""
 
 
-class ForeignFileError(ValueError):
+class ForeignFileError(DataError):
     """A file of another kind than expected, or a damaged one."""
 
 
@@ -158,7 +158,7 @@ def to_plain(value: Any) -> Any:
         kind = _kind_of(type(value))
         tag = {} if kind is None else {_KIND: kind}
         return tag | {name: to_plain(getattr(value, name)) for name in _types_of(type(value))}
-    raise TypeError(f"results have no form in JSON for {type(value).__name__}")
+    raise DataError(f"results have no form in JSON for {type(value).__name__}")
 
 
 def from_plain(cls: type[Value], plain: Any) -> Value:
@@ -218,7 +218,7 @@ def _read_scalar(expected: Any, plain: Any) -> Any:
     if expected is float and type(plain) is int:
         return float(plain)
     if type(plain) is not expected:
-        raise TypeError(f"expected {expected.__name__}, found {plain!r}")
+        raise DataError(f"expected {expected.__name__}, found {plain!r}")
     return plain
 
 
@@ -234,7 +234,7 @@ def _read_one_of(expected: tuple[Any, ...], plain: Any) -> Any:
 
 def _read_tuple(expected: tuple[Any, ...], plain: Any) -> tuple[Any, ...]:
     if not isinstance(plain, list):
-        raise TypeError(f"expected a list, found {plain!r}")
+        raise DataError(f"expected a list, found {plain!r}")
     if expected[-1] is Ellipsis:
         return tuple(_read(expected[0], each) for each in plain)
     return tuple(_read(each, found) for each, found in zip(expected, plain, strict=True))
@@ -242,13 +242,13 @@ def _read_tuple(expected: tuple[Any, ...], plain: Any) -> tuple[Any, ...]:
 
 def _read_dataclass(expected: Any, plain: Any) -> Any:
     if not isinstance(plain, dict):
-        raise TypeError(f"expected an object with the fields of {expected.__name__}, found {plain!r}")
+        raise DataError(f"expected an object with the fields of {expected.__name__}, found {plain!r}")
     kind = _kind_of(expected)
     if kind is not None and plain.get(_KIND) != kind:
-        raise ValueError(f"expected the kind {kind!r}, found {plain.get(_KIND)!r}")
+        raise DataError(f"expected the kind {kind!r}, found {plain.get(_KIND)!r}")
     known = _types_of(expected)
     if unknown := sorted(plain.keys() - known.keys() - ({_KIND} if kind else set())):
-        raise ValueError(f"{expected.__name__} has no field {', '.join(unknown)}")
+        raise DataError(f"{expected.__name__} has no field {', '.join(unknown)}")
     make: Callable[..., Any] = expected
     return make(**{name: _read(each, plain[name]) for name, each in known.items() if name in plain})
 

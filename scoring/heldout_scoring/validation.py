@@ -26,9 +26,9 @@ from .archives.results import (
     severity_of_strays,
 )
 from .competitions import CompetitionInfo, expected_files, offered
-from .data.arrays import DataError, assert_is
+from .data.arrays import assert_is
 from .data.description import MAX_ARCHIVE_PROBLEMS, Description, Limits
-from .errors import Problem, Problems, Severity, as_path
+from .errors import DataError, Problem, Problems, Severity, as_path
 from .parallel import parallel_map
 from .protocols import TASKS
 from .readers.image_index import ImageIndex
@@ -125,7 +125,7 @@ def validate(
     competitions: those whose results are allowed, None for all of the challenge; a plain folder may hold others, which are not read.
     Content is refused by the same rules in an archive and in a folder. limits: by default the description's, of a plain
     folder only those of lines and boxes; name: the archive's name as uploaded, if it differs from that of the path. Everything invalid in the archive becomes a problem.
-    Raises PathError if the archive cannot be read, ValueError for a description with an image that no line can name.
+    Raises PathError if the archive cannot be read, DataError for a description with an image that no line can name.
 
     >>> from tempfile import TemporaryDirectory
     >>> from heldout_scoring import Image

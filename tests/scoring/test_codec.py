@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heldout_scoring.errors import DataError
 from heldout_scoring.exhibits import ConfusionMatrix, Curve, Exhibit, RocCurve, ScoreTable
 from heldout_scoring.results import Result
 from heldout_scoring.scores import ClassResult
@@ -114,5 +115,5 @@ def test_a_whole_number_is_a_float_where_one_is_expected() -> None:
 
 
 def test_arrays_cannot_be_written_as_json() -> None:
-    with pytest.raises(TypeError, match="ndarray"):
+    with pytest.raises(DataError, match="ndarray"):
         to_plain(np.zeros(3))

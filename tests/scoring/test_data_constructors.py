@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from heldout_scoring.data.annotations import Box, BoxConvention, Part
-from heldout_scoring.data.arrays import DataError
 from heldout_scoring.data.label_maps import LabelMaps
 from heldout_scoring.data.layouts import Layout, Layouts
 from heldout_scoring.data.predictions import Confidences, Detections
 from heldout_scoring.data.truth import GroundTruth
+from heldout_scoring.errors import DataError
 
 BOXES = [[1, 1, 10, 10], [2, 2, 9, 9], [3, 3, 8, 8]]
 

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from heldout_scoring.data.annotations import BoxConvention
-from heldout_scoring.data.arrays import DataError
 from heldout_scoring.data.predictions import Confidences, Detections
 from heldout_scoring.data.truth import GroundTruth
+from heldout_scoring.errors import DataError
 
 BOXES = [[1, 1, 10, 10], [2, 2, 9, 9], [3, 3, 8, 8]]
 

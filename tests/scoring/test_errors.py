@@ -1,10 +1,49 @@
+import ast
+import builtins
+import importlib
 import json
+import pkgutil
+from pathlib import Path
 
+import pytest
+
+import heldout_scoring
+from heldout_scoring import ScoringError
 from heldout_scoring.data.description import Description
 from heldout_scoring.errors import LISTED, MAX_LISTED, Problem, Problems, Severity, SubmissionError, shown
 from tests.scoring.archives import description
 
 FALSE_POSITIVE = Problem("field-count", "expected 6 fields, found 5", "comp3_det_test_car.txt", 1042)
+
+
+PYTHONS_OWN = (AttributeError, ImportError, AssertionError)
+"""What Python asks for where an attribute or a package is not there."""
+
+
+def modules() -> list[str]:
+    found = pkgutil.walk_packages(heldout_scoring.__path__, "heldout_scoring.")
+    return sorted(each.name for each in found if "command_line" not in each.name and not each.ispkg)
+
+
+@pytest.mark.parametrize("name", modules())
+def test_what_is_refused_on_purpose_has_one_base_class(name: str) -> None:
+    module = importlib.import_module(name)
+    raised = [
+        getattr(module, node.exc.func.id, None) or getattr(builtins, node.exc.func.id, None)
+        for node in ast.walk(ast.parse(Path(str(module.__file__)).read_text()))
+        if isinstance(node, ast.Raise)
+        and isinstance(node.exc, ast.Call)
+        and isinstance(node.exc.func, ast.Name)
+    ]
+    kinds = {each for each in raised if isinstance(each, type) and each not in PYTHONS_OWN}
+
+    others = {
+        each for each in kinds if not issubclass(each, ScoringError) and not each.__name__.startswith("_")
+    }
+
+    assert others <= (
+        {ValueError} if name.endswith("records") else set()
+    )  # which Python's parser of JSON passes on
 
 
 def test_a_problem_starts_with_its_place() -> None:

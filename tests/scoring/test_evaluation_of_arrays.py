@@ -31,8 +31,8 @@ from heldout_scoring import (
     truth_of_boxes,
 )
 from heldout_scoring.data.annotations import BoxConvention, convert_boxes
-from heldout_scoring.data.arrays import DataError
 from heldout_scoring.data.matches import open_matches
+from heldout_scoring.errors import DataError
 from heldout_scoring.tasks.detection import load
 from heldout_scoring.tasks.labels import split_persons
 from tests.scoring.builders import kit

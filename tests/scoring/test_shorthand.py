@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from heldout_scoring import average_precision, confusion_matrix, iou_matrix
-from heldout_scoring.data.arrays import DataError
+from heldout_scoring.errors import DataError
 from heldout_scoring.metrics.shorthand import ApRule
 
 pairs = st.lists(st.tuples(st.booleans(), st.integers(0, 8)), min_size=1, max_size=40).filter(

@@ -16,12 +16,12 @@ import numpy as np
 
 from ..archives.results import competition_files
 from ..data.annotations import BoxConvention, convert_boxes
-from ..data.arrays import DataError, Flags, Floats, Integers, Labels, Places
+from ..data.arrays import Flags, Floats, Integers, Labels, Places
 from ..data.description import UNKNOWN_SIDE, Limits
 from ..data.matches import RankedPredictions, open_rankings
 from ..data.predictions import ClassDetections, Detections
 from ..data.truth import GroundTruth
-from ..errors import Problems, Severity
+from ..errors import DataError, Problems, Severity
 from ..metrics.labels import Value
 from ..metrics.matching import ClassObjects, SelectPositives
 from ..metrics.ranking import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE, Measure, rank
@@ -47,7 +47,7 @@ class RankedDetections:
 def with_boxes(ranked: RankedPredictions, detections: ClassDetections) -> RankedDetections:
     """Join ranked predictions with the detections of the file that they were made from.
 
-    Raises ValueError for another file.
+    Raises DataError for another file.
 
     >>> file = ClassDetections(np.array([4, 4], np.int32), np.array([0.1, 0.9]),
     ...     np.array([[1.0, 1, 5, 5], [2, 2, 6, 6]]))
@@ -59,7 +59,7 @@ def with_boxes(ranked: RankedPredictions, detections: ClassDetections) -> Ranked
     order = rank(detections.confidence)
     same = np.array_equal(detections.image[order], ranked.image)
     if not same or not np.array_equal(detections.confidence[order], ranked.confidence):
-        raise ValueError(
+        raise DataError(
             f"these are not the detections that the ranking of '{ranked.class_name}' was made from"
         )
     return RankedDetections(ranked, detections.boxes[order], detections.convention)
@@ -68,7 +68,7 @@ def with_boxes(ranked: RankedPredictions, detections: ClassDetections) -> Ranked
 def detections_of(result: Result, truth: GroundTruth, found: Detections) -> Iterator[RankedDetections]:
     """The ranked predictions of each class of a result in memory, with the boxes of the detections that were evaluated.
 
-    Raises ValueError for other detections, and for a result that was read from JSON.
+    Raises DataError for other detections, and for a result that was read from JSON.
 
     >>> from heldout_scoring import evaluate
     >>> truth = GroundTruth.from_arrays(["a"], ["cat"], [[1, 1, 10, 10]], convention="inclusive")
@@ -135,7 +135,7 @@ def read_ranked_detections(
 ) -> Iterator[RankedDetections]:
     r"""Join rankings of a detection competition with the boxes of the archive, in the order of its files.
 
-    limits: by default those of `truth.description` for an archive, none for a plain folder. Raises ValueError if the rankings were not made from this archive.
+    limits: by default those of `truth.description` for an archive, none for a plain folder. Raises DataError if the rankings were not made from this archive.
 
     >>> from tempfile import TemporaryDirectory
     >>> from heldout_scoring import AnnotatedObject, Annotation, Box, truth_of_boxes
@@ -497,7 +497,7 @@ def relative_areas(objects: ClassObjects, sizes: Integers) -> Floats:
 def covered_areas(truth: GroundTruth, class_name: str) -> Floats:
     """The fraction of each image of the Main set that the boxes of a class cover, difficult ones too: float64 (images,).
 
-    Raises ValueError for an unknown class.
+    Raises DataError for an unknown class.
 
     >>> from heldout_scoring import Box, truth_of_boxes
     >>> from heldout_scoring.data.annotations import AnnotatedObject, Annotation
@@ -541,7 +541,7 @@ class Diagnosis:
     sweeps: tuple[Sweep, ...] = ()
 
 
-class NoDiagnosisError(ValueError):
+class NoDiagnosisError(DataError):
     """There is no diagnosis of such a result; the message says which results have one."""
 
 
@@ -559,7 +559,7 @@ def diagnose(result: Result, truth: GroundTruth, predictions: Detections | Files
 
     predictions: the detections that were evaluated, which have the boxes; of an archive its files. Without the sizes of the
     images there is no sweep over areas. Raises NoDiagnosisError for a result of another task, and of classification without sizes;
-    DataError for detection without predictions, ValueError for those of another result, and for matches that are neither in memory
+    DataError for detection without predictions, DataError for those of another result, and for matches that are neither in memory
     nor in a file.
 
     >>> from heldout_scoring import evaluate
@@ -598,7 +598,7 @@ def _with_boxes(
     if predictions is None:
         raise DataError("expected the Detections that were evaluated, or Files, found NoneType")
     if result.competition is None:
-        raise ValueError("expected the result of an archive, which has the boxes")
+        raise DataError("expected the result of an archive, which has the boxes")
     _, rankings = open_rankings(predictions.statistics)
     return read_ranked_detections(
         predictions.archive, truth, result.competition, rankings, limits=predictions.limits

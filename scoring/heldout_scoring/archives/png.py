@@ -10,7 +10,8 @@ from typing import Final
 import numpy as np
 from isal import isal_zlib
 
-from ..data.arrays import Bytes, DataError, as_array
+from ..data.arrays import Bytes, as_array
+from ..errors import DataError
 from ..readers.voc_annotations import LABEL_COLOURS
 
 SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
@@ -38,7 +39,7 @@ _IHDR: Final = Struct(">IIBBBBB")
 _WANTED: Final = "an indexed (palette) PNG of 8 bits whose indices are the labels"
 
 
-class PngError(ValueError):
+class PngError(DataError):
     """A file is not a label image; code is stable and in kebab-case, the message a sentence for its sender."""
 
     def __init__(

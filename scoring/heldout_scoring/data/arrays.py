@@ -13,6 +13,8 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import DataError
+
 Floats = NDArray[np.float64]
 
 
@@ -44,10 +46,6 @@ SHOWN: Final = 5
 """Names that a message lists at most."""
 SHOWN_CHARACTERS: Final = 60
 """Of a single value."""
-
-
-class DataError(ValueError):
-    """Arrays are not what a constructor expects; the message says which, what was expected and what was found."""
 
 
 class BoxFormat(StrEnum):

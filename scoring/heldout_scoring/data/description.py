@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Final, Self
 
+from ..errors import DataError
+
 MAX_FILE_PROBLEMS: Final = 1_000
 """After this number of wrong lines, or wrong elements of an XML file, the rest of the file is not read."""
 MAX_ARCHIVE_PROBLEMS: Final = 2_000
@@ -15,7 +17,7 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one archive of results; a larger number allows more. Raises ValueError for less than 1.
+    """The limits of one archive of results; a larger number allows more. Raises DataError for less than 1.
 
     max_unpacked_bytes: of all files together, unpacked; max_file_bytes: of one file; max_files: files, folders and other
     entries; max_lines: of one text file; max_total_lines: of all files together, label images included; max_boxes: of one class in one
@@ -38,10 +40,10 @@ class Limits:
         for field in fields(self):
             value = getattr(self, field.name)
             if type(value) is not int or value < 1:
-                raise ValueError(f"the limit '{field.name}' must be a whole number from 1, not {value!r}")
+                raise DataError(f"the limit '{field.name}' must be a whole number from 1, not {value!r}")
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
-        """The limits with some of them changed, by name. Raises ValueError for an unknown name or an invalid number.
+        """The limits with some of them changed, by name. Raises DataError for an unknown name or an invalid number.
 
         >>> Limits().changed({"max_files": 5}).max_files
         5
@@ -49,7 +51,7 @@ class Limits:
         names = [field.name for field in fields(self)]
         for name in changes:
             if name not in names:
-                raise ValueError(f"no limit is called {name!r}; there are {', '.join(names)}")
+                raise DataError(f"no limit is called {name!r}; there are {', '.join(names)}")
         return replace(self, **changes)
 
     def with_counts_of(self, other: "Limits") -> Self:
@@ -167,5 +169,5 @@ def _counts(plain: Any) -> PublicCounts | None:
 
 def _limits(plain: Any) -> Limits:
     if not isinstance(plain, dict):
-        raise ValueError(f"limits must be an object of numbers, not {plain!r}")  # noqa: TRY004 - one kind for all JSON
+        raise DataError(f"limits must be an object of numbers, not {plain!r}")
     return Limits().changed(plain)

@@ -7,10 +7,9 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Rule
+from ..errors import DataError, Rule
 from .arrays import (
     Bytes,
-    DataError,
     Flags,
     Floats,
     Integers,

@@ -8,18 +8,9 @@ from typing import Any, Final, Self
 
 import numpy as np
 
+from ..errors import DataError
 from .annotations import Box, Part
-from .arrays import (
-    DataError,
-    Floats,
-    Integers,
-    Labels,
-    Places,
-    as_boxes,
-    as_floats,
-    as_named,
-    assert_lengths,
-)
+from .arrays import Floats, Integers, Labels, Places, as_boxes, as_floats, as_named, assert_lengths
 from .description import UNKNOWN_SIDE, Description, Image
 from .predictions import as_persons
 from .tables import PARTS

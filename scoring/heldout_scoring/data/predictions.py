@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import DataError
 from .annotations import BoxConvention, convert_boxes
 from .arrays import (
     SIDES,
     BoxFormat,
-    DataError,
     Flags,
     Floats,
     Integers,

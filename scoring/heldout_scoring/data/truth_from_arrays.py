@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import DataError
 from .annotations import BoxConvention, convert_boxes
 from .arrays import (
-    DataError,
     Flags,
     Floats,
     Integers,

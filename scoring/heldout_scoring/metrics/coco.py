@@ -9,7 +9,6 @@ from typing import Final
 import numpy as np
 
 from ..data.arrays import (
-    DataError,
     Flags,
     Floats,
     Integers,
@@ -24,6 +23,7 @@ from ..data.arrays import (
     short_names,
 )
 from ..data.tables import Federation
+from ..errors import DataError
 from .ranking import rank
 
 EVERY_SIZE: Final = 0

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..data.arrays import Flags, Floats, Integers, Labels, Places
 from ..data.matches import RankedPredictions
+from ..errors import DataError
 
 TRUE_POSITIVE: Final = 1
 
@@ -49,7 +50,7 @@ class PrecisionRecall:
 def rank(confidence: NDArray[np.floating[Any]]) -> Places:
     """Indices of confidences in descending order; equal confidences keep their order, as in the kit's sort.
 
-    confidence: (n,), of any floating type. Returns intp (n,). Raises ValueError for NaN or another shape.
+    confidence: (n,), of any floating type. Returns intp (n,). Raises DataError for NaN or another shape.
 
     >>> rank(np.array([0.1, 0.9, 0.1, 0.5])).tolist()
     [1, 3, 0, 2]
@@ -58,11 +59,9 @@ def rank(confidence: NDArray[np.floating[Any]]) -> Places:
         confidence, np.float64
     )  # exact for narrower types, whose bits compare differently
     if confidence.ndim != 1:
-        raise ValueError(f"expected confidences of shape (n,), found {confidence.shape}")
+        raise DataError(f"expected confidences of shape (n,), found {confidence.shape}")
     if np.isnan(confidence).any():
-        raise ValueError(
-            f"expected numbers as confidences, found NaN at {int(np.isnan(confidence).argmax())}"
-        )
+        raise DataError(f"expected numbers as confidences, found NaN at {int(np.isnan(confidence).argmax())}")
     # Six times as fast as a stable argsort: the bits of the confidences as integers that compare as the confidences
     # do, their lowest bits replaced by the index, are sorted as values.
     falling = 0.0 - confidence  # not -confidence: 0.0 and -0.0 are equal

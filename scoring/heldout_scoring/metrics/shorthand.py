@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from ..data.annotations import BoxConvention
 from ..data.arrays import (
-    DataError,
     Flags,
     Floats,
     as_array,
@@ -19,6 +18,7 @@ from ..data.arrays import (
     kind_of,
     shape_of,
 )
+from ..errors import DataError
 from . import ranking
 from .matching import iou_half_open, iou_inclusive
 from .ranking import FALSE_POSITIVE, TRUE_POSITIVE, ends_of_ties, rank

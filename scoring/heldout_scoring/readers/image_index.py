@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..data.arrays import Flags, Integers
 from ..data.description import UNKNOWN_SIDE, Description, Image
 from ..data.layouts import LayoutSet
-from ..errors import shown
+from ..errors import DataError, shown
 from .coco_json.fields import CocoNumbers
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Subjects:
     def of(cls, kind: str, where: str, names: Mapping[str, Iterable[str]]) -> Self:
         """The subjects in their order; names: for each field its values for all of them, that of the image first.
 
-        Raises ValueError for an image that no line can name.
+        Raises DataError for an image that no line can name.
         """
         columns = [tuple(column) for column in names.values()]
         check_names(columns[0])
@@ -159,7 +159,7 @@ class Subjects:
 
 
 def check_names(images: Iterable[str]) -> None:
-    """Raise ValueError for an image whose name cannot stand in a line of a result file.
+    """Raise DataError for an image whose name cannot stand in a line of a result file.
 
     >>> check_names(["2008_000008"])
     """
@@ -168,7 +168,7 @@ def check_names(images: Iterable[str]) -> None:
     if not images or (_NAMES.fullmatch(together) and together.count("\n") == len(images) - 1):
         return
     wrong = next(image for image in images if not _NAME.fullmatch(image))
-    raise ValueError(
+    raise DataError(
         f"no line of a result file can name the image '{shown(wrong)}': names there are of ASCII characters without"
         " blanks; rename it, or evaluate arrays instead of files"
     )
@@ -242,13 +242,13 @@ class ImageIndex:
 
     @cached_property
     def places(self) -> Mapping[bytes, int]:
-        """The place of each image in the Main set. Raises ValueError for one that no line of a result file can name."""
+        """The place of each image in the Main set. Raises DataError for one that no line of a result file can name."""
         names = [image.id for image in self.images]
         check_names(names)
         return dict(zip(as_written(names), range(len(names)), strict=True))
 
     def require_names(self) -> None:
-        """Raise ValueError for an image of the Main set that no line of a result file can name; checked once."""
+        """Raise DataError for an image of the Main set that no line of a result file can name; checked once."""
         _ = self.places
 
     @cached_property

@@ -10,6 +10,7 @@ from ..data.arrays import Floats, Integers
 from ..data.label_maps import LabelRuns
 from ..data.tables import PARTS, ActionLabels, Lists, Objects, Parts, Tables, labels_of
 from ..data.truth import GroundTruth
+from ..errors import DataError
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def truth_of_boxes(
     """Ground truth for detection and classification from the annotation of each image, in this order.
 
     classes: None stands for the objects' own, in alphabetical order. Boxes are stored in the convention of the annotations.
-    Image-level labels of other classes are left out. Raises ValueError for an object of another class, for annotations of
+    Image-level labels of other classes are left out. Raises DataError for an object of another class, for annotations of
     different conventions, and where only some have image-level labels.
 
     >>> truth = truth_of_boxes({"a": Annotation(50, 40, ())}, dataset="own", image_set="val", classes=["cat"])
@@ -94,10 +95,10 @@ def truth_of_boxes(
     found = sorted({thing.name for page in pages for thing in page.objects})
     known = tuple(found if classes is None else classes)
     if others := [name for name in found if name not in known]:
-        raise ValueError(f"'{others[0]}' is none of the classes {', '.join(known)}")
+        raise DataError(f"'{others[0]}' is none of the classes {', '.join(known)}")
     conventions = sorted({page.convention for page in pages}) or [BoxConvention.INCLUSIVE]
     if len(conventions) > 1:
-        raise ValueError(f"expected boxes of one convention, found {' and '.join(conventions)}")
+        raise DataError(f"expected boxes of one convention, found {' and '.join(conventions)}")
     objects = objects_of(pages, known)
     lists = Lists(
         dataset=dataset,
@@ -129,7 +130,7 @@ def _verified(pages: Sequence[Annotation], classes: Sequence[str]) -> Integers |
     if not labelled:
         return None
     if len(labelled) < len(pages):
-        raise ValueError("expected image-level labels for all images or for none")
+        raise DataError("expected image-level labels for all images or for none")
     number = {name: place for place, name in enumerate(classes)}
     rows = [
         (image, number[name])

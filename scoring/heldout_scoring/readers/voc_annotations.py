@@ -19,7 +19,7 @@ from defusedxml.ElementTree import fromstring
 
 from ..data.annotations import AnnotatedObject, Annotation, Box, Part
 from ..data.arrays import Bytes
-from ..errors import Rule, shown
+from ..errors import DataError, Rule, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Mistake:
     line: int | None = None
 
 
-class AnnotationError(ValueError):
+class AnnotationError(DataError):
     """An annotation file is invalid; `mistakes` has all that is wrong, the message and `line` are of the first."""
 
     def __init__(
@@ -352,7 +352,7 @@ LABEL_COLOURS: Final = label_colours()
 """The colours of all 256 labels; 255, void, is the colour of bone."""
 
 
-class MaskError(ValueError):
+class MaskError(DataError):
     """A file is not a label image that the development kits could read."""
 
     def __init__(self, rule: Rule) -> None:

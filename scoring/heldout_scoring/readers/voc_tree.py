@@ -16,7 +16,7 @@ from ..data.label_maps import LabelRuns, beyond_classes, misnamed
 from ..data.layouts import WHOLE_IMAGE
 from ..data.tables import PARTS, Lists, Tables, labels_of
 from ..data.truth import GroundTruth
-from ..errors import Problem, Problems, Rule, as_path, shown
+from ..errors import Problem, Problems, Rule, ScoringError, as_path, shown
 from .tables import Act, action_labels_of, objects_of, parts_of, sizes_of
 from .voc_annotations import (
     READERS,
@@ -36,7 +36,7 @@ _SET: Final = re.compile(r"\w[\w.+-]{0,99}")
 _Read = TypeVar("_Read")
 
 
-class TreeError(Exception):
+class TreeError(ScoringError):
     """A tree cannot be read; `problems` has everything that is wrong with its files, the message lists the first twenty."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..data.arrays import DataError, Floats, assert_is
+from ..data.arrays import Floats, assert_is
 from ..data.matches import AllMatches, Origin, open_matches
 from ..data.truth import GroundTruth
+from ..errors import DataError
 from ..protocols import PROTOCOLS, TASKS, spell
 from ..results import Result, matches_in_memory, rules_of
 from ..tasks.task import PixelSample, RankingSample, Sample
@@ -40,7 +41,7 @@ def bootstrap(
 
     statistics: the file of its matches that `evaluate` or `save_matches` wrote, for a result without them in memory.
     Replicates of several results with the same ground truth, number and seed are paired. Raises ForeignFileError for a
-    file of another kind, and ValueError for the matches of another result, another ground truth, or no matches.
+    file of another kind, and DataError for the matches of another result, another ground truth, or no matches.
 
     >>> from heldout_scoring import Detections, GroundTruth, evaluate
     >>> box = [1, 1, 10, 10]
@@ -127,12 +128,12 @@ def _open(result: Result, statistics: Path | str | None) -> tuple[Origin, AllMat
 
 def _check_same(origin: Origin, result: Result, truth: GroundTruth) -> None:
     if origin.receipt != result.receipt:
-        raise ValueError(
+        raise DataError(
             f"these are the statistics of another result: expected the receipt {result.receipt},"
             f" found {origin.receipt}"
         )
     if origin.truth != truth.fingerprint:
-        raise ValueError(f"this result is of another ground truth, {origin.truth}")
+        raise DataError(f"this result is of another ground truth, {origin.truth}")
 
 
 def _ranking_values(sample: RankingSample, draws: Draws) -> Floats:

@@ -10,6 +10,7 @@ from typing import Final, Self
 import numpy as np
 
 from ..data.arrays import Flags, Floats, assert_is
+from ..errors import DataError
 from .ranks import Group, holm, homogeneous_groups, letters, normal_p_value
 from .resampling import FEWEST, HEADLINE, LEVEL, WIDENING, Interval, Replicates, interval
 
@@ -42,7 +43,7 @@ def compare(
 ) -> tuple[Comparison, ...]:
     """The differences of two methods, the first's scores minus the second's: of each class and, last, the headline.
 
-    Raises ValueError for replicates of different tasks, protocols, ground truths, classes or draws.
+    Raises DataError for replicates of different tasks, protocols, ground truths, classes or draws.
 
     >>> from heldout_scoring.statistics.resampling import Draws, Setup
     >>> setup, drawn = Setup("detection", "voc2012", "0f"), np.tile(np.arange(100) / 200, (2, 1))
@@ -91,7 +92,7 @@ def p_value_of_difference(
 def standard_error_of_difference(one: Replicates, other: Replicates) -> float | None:
     """The standard error of the difference of two methods' headlines: its standard deviation over paired replicates.
 
-    None if fewer than `FEWEST` replicates have a value for both. Raises ValueError for replicates that are not paired.
+    None if fewer than `FEWEST` replicates have a value for both. Raises DataError for replicates that are not paired.
 
     >>> from heldout_scoring.statistics.resampling import Draws, Setup
     >>> setup, drawn = Setup("detection", "voc2012", "0f"), np.array([[0.25, 0.75] * 50])
@@ -129,9 +130,9 @@ def _check_paired(one: Replicates, other: Replicates) -> None:
     for each in (one, other):
         assert_is(each, Replicates, "as `bootstrap(result, truth)` gives them")
     if one.setup != other.setup:
-        raise ValueError(f"these runs cannot be compared: {one.setup} and {other.setup}")
+        raise DataError(f"these runs cannot be compared: {one.setup} and {other.setup}")
     if one.draws != other.draws or one.names != other.names:
-        raise ValueError(
+        raise DataError(
             f"these replicates are not paired: {one.draws} of {', '.join(one.names)} and"
             f" {other.draws} of {', '.join(other.names)}"
         )
@@ -202,7 +203,7 @@ def standings(
     A difference is significant if its p-value, see `p_value_of_difference`, is below 1 - `level` after Holm's correction
     over all pairs; so with probability `level` no pair of equal methods is found different.
 
-    Raises ValueError for replicates that are not paired, for a method without a score, and if fewer than `FEWEST`
+    Raises DataError for replicates that are not paired, for a method without a score, and if fewer than `FEWEST`
     replicates have a value for every method.
 
     >>> from heldout_scoring.statistics.resampling import Draws, Setup
@@ -225,7 +226,7 @@ def standings(
     drawn = np.array([methods[name].values[_row(methods[name], class_name)] for name in order])
     common = int(np.count_nonzero(~np.isnan(drawn).any(axis=0)))
     if common < FEWEST:
-        raise ValueError(f"only {common} replicates have a value for every method; {FEWEST} are needed")
+        raise DataError(f"only {common} replicates have a value for every method; {FEWEST} are needed")
     family, different = _significant([scores[name] for name in order], drawn, level)
     groups = homogeneous_groups(different)
     marks = letters(groups, len(order))
@@ -240,7 +241,7 @@ def _row(replicates: Replicates, class_name: str | None) -> int:
 def _score(name: str, replicates: Replicates, class_name: str | None) -> float:
     score = replicates.scores[_row(replicates, class_name)]
     if score is None:
-        raise ValueError(f"'{name}' has no score of {class_name or 'all classes'}")
+        raise DataError(f"'{name}' has no score of {class_name or 'all classes'}")
     return score
 
 

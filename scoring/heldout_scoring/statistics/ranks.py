@@ -19,8 +19,8 @@ from typing import ClassVar, Final, Self
 
 import numpy as np
 
-from ..data.arrays import DataError, Flags, Floats, assert_is
-from ..errors import NOT_CSV, Problem, Problems, SubmissionError, read_file, shown
+from ..data.arrays import Flags, Floats, assert_is
+from ..errors import NOT_CSV, DataError, Problem, Problems, SubmissionError, read_file, shown
 
 _STEP: Final = 1 / 16
 _FURTHEST: Final = 9.0  # standard deviations; less than 1e-18 lies beyond
@@ -381,7 +381,7 @@ def rank_methods(table: Scoreboard, *, level: float = LEVEL) -> RankDiagram:
     assert_is(table, Scoreboard, "of scores with the names of methods and classes")
     complete = table.complete()
     if not complete.methods or not complete.classes:
-        raise ValueError("there is no method with a value in every class")
+        raise DataError("there is no method with a value in every class")
     ranks = ranks_of(complete)
     means = _mean_ranks(ranks)
     order = sorted(range(len(means)), key=means.__getitem__)

@@ -22,13 +22,13 @@ from ..archives.plausibility import (
 from ..archives.results import ResultFile
 from ..competitions import CompetitionInfo
 from ..data.annotations import BoxConvention, convert_boxes
-from ..data.arrays import DataError, Flags, Floats, Integers, Places
+from ..data.arrays import Flags, Floats, Integers, Places
 from ..data.description import MAX_FILE_PROBLEMS, UNKNOWN_SIDE, Description
 from ..data.label_maps import InstanceMasks, Masks, join_masks, masks_of_arrays, take_masks
 from ..data.matches import RankedPredictions
 from ..data.predictions import Detections
 from ..data.truth import GroundTruth
-from ..errors import Problem, Problems, shown
+from ..errors import DataError, NotFoundError, Problem, Problems, shown
 from ..exhibits import ALL_FIGURES, Exhibit, ScoreTable, draw_precision
 from ..metrics.coco import (
     COCO_RULES,
@@ -122,9 +122,11 @@ def load_boxes(truth: GroundTruth) -> Loaded:
 
 
 def load_masks(truth: GroundTruth) -> Loaded:
-    """The objects with their masks. Raises LookupError for a ground truth without any."""
+    """The objects with their masks. Raises NotFoundError for a ground truth without any."""
     if truth.tables.coco is None or not truth.tables.coco.has_masks:
-        raise LookupError("the ground truth has no masks: make it by `GroundTruth.from_masks` or `from_coco`")
+        raise NotFoundError(
+            "the ground truth has no masks: make it by `GroundTruth.from_masks` or `from_coco`"
+        )
     instances = _annotated(truth)
     return Loaded(instances, np.arange(len(instances.classes)))
 
@@ -502,7 +504,7 @@ class Tabulated:
 
 
 def tabulate(truth: CocoInstances, results: CocoResults, rules: CocoRules) -> Tabulated:
-    """Match and count by these rules. Raises LookupError where they ask for what LVIS' annotation has and this has not."""
+    """Match and count by these rules. Raises NotFoundError where they ask for what LVIS' annotation has and this has not."""
     if rules.in_image is not None:
         results = take_results(results, most_confident_in_images(results.detections, rules.in_image))
     if rules.federated:
@@ -531,7 +533,7 @@ def figures_by_rules(
 
 def _federated(truth: CocoInstances, results: CocoResults) -> CocoResults:
     if truth.federation is None:
-        raise LookupError(
+        raise NotFoundError(
             "the annotation does not say which classes are absent from an image: LVIS' JSON does in 'neg_category_ids',"
             " which GroundTruth.from_coco reads, from a file or as a mapping"
         )

@@ -13,12 +13,12 @@ import numpy as np
 
 from ..archives.checking import Checked, Inspection, digest_of, is_blank, severity_of_missing
 from ..archives.results import ResultFile
-from ..data.arrays import DataError, Flags, Integers, some_of
+from ..data.arrays import Flags, Integers, some_of
 from ..data.description import MAX_FILE_PROBLEMS, Description
 from ..data.matches import RankedPredictions
 from ..data.predictions import ClassConfidences, Confidences
 from ..data.truth import GroundTruth
-from ..errors import Problem, Problems, Severity, shown
+from ..errors import DataError, Problem, Problems, Severity, shown
 from ..exhibits import Draw, draw_precision, draw_roc
 from ..metrics.labels import (
     ClassLabels,

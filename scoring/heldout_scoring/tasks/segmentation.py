@@ -12,12 +12,12 @@ from ..archives.checking import Checked, Inspection, digest_of
 from ..archives.png import GREY, PngError, labels_of, labels_to_png, open_png
 from ..archives.results import ResultFile, competition_files, no_results
 from ..competitions import CompetitionInfo, competition_of, competitions, expected_files
-from ..data.arrays import Bytes, DataError, Floats, Integers, some_of
+from ..data.arrays import Bytes, Floats, Integers, some_of
 from ..data.description import Description, Image
 from ..data.label_maps import BACKGROUND, VOID, LabelMap, LabelMaps, LabelRuns
 from ..data.matches import NO_PAIRS, ImageCounts, LabelPairs
 from ..data.truth import GroundTruth
-from ..errors import Problem, Problems, SubmissionError, as_path, named
+from ..errors import DataError, NotFoundError, Problem, Problems, SubmissionError, as_path, named
 from ..exhibits import ConfusionMatrix, Exhibit, ScoreTable
 from ..metrics.labels import (
     Counts,
@@ -364,7 +364,7 @@ def create_segmentations_from_detections(
     left out. The files lie below `folder/results`, where an archive of the segmentation competition with the same rule for training data has them;
     that folder is returned.
 
-    Raises SubmissionError with every problem of the detections, and LookupError where the competition is not one of
+    Raises SubmissionError with every problem of the detections, and NotFoundError where the competition is not one of
     detection, there is none of segmentation, or the size of an image is not known; PathError for what cannot be read or written. Source: VOC2012 development kit,
     create_segmentations_from_detections.m.
 
@@ -416,7 +416,7 @@ def _counterpart(detection: CompetitionInfo, infos: Iterable[CompetitionInfo]) -
     """The competition of segmentation with the same rule for training data, or the only one there is."""
     found = [info for info in infos if info.task == "segmentation"]
     if detection.task != "detection" or not found:
-        raise LookupError(f"{detection.name} ({detection.task}) has no counterpart in segmentation")
+        raise NotFoundError(f"{detection.name} ({detection.task}) has no counterpart in segmentation")
     return next((info for info in found if info.own_data == detection.own_data), found[0])
 
 

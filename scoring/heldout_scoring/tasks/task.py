@@ -21,11 +21,11 @@ from ..archives.results import (
     no_results,
 )
 from ..competitions import CompetitionInfo, expected_files
-from ..data.arrays import DataError, Integers, some_of
+from ..data.arrays import Integers, some_of
 from ..data.description import Description
 from ..data.matches import ImageCounts, RankedPredictions
 from ..data.truth import GroundTruth
-from ..errors import Problem, Problems, SubmissionError
+from ..errors import DataError, Problem, Problems, SubmissionError
 from ..exhibits import ScoreTable
 from ..metrics.labels import PixelMeasure
 from ..metrics.ranking import Average, Pool, WeightedMetric

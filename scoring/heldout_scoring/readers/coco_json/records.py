@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Self
 
-from ...data.arrays import DataError, as_array
-from ...errors import Rule, read_file, shown
+from ...data.arrays import as_array
+from ...errors import DataError, Rule, read_file, shown
 
 _PIECE: Final = 1 << 16
 """Bytes that the fast parser is given: what becomes of them has to stay in the processor's cache, or it is half as fast."""
@@ -60,7 +60,7 @@ Source = Path | str | bytes | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 """A JSON file by its path, its content, or what a JSON parser makes of it."""
 
 
-class JsonError(ValueError):
+class JsonError(DataError):
     """The text is no JSON, or not the list that is expected; line: of the file, from 1, None where no place is known."""
 
     def __init__(self, rule: Rule, line: int | None = None) -> None:
