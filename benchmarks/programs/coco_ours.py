@@ -15,7 +15,7 @@ def _known(figures: Mapping[str, float | None]) -> Mapping[str, float]:
 
 def _main(instances: str, detections: str, how: str = "whole") -> None:
     def whole() -> Mapping[str, float]:
-        return _known(evaluate_coco(Path(instances).read_bytes(), Path(detections).read_bytes()).figures)
+        return _known(evaluate_coco(Path(detections).read_bytes(), Path(instances).read_bytes()).figures)
 
     if how == "whole":
         serve(whole)

@@ -55,17 +55,17 @@ NAMES: Final = (PROTOCOL, "lvis")
 
 
 def evaluate_coco(
+    predictions: Source,
     truth: Source,
-    results: Source,
     *,
     masks: bool = False,
     protocol: str | Protocol = PROTOCOL,
 ) -> Result:
     """Score detections in COCO's JSON as the official evaluator does; with `masks` their segmentations.
 
-    truth: `images`, `categories` and `annotations`; results: a list of `image_id`, `category_id`, `score` and `bbox` or
-    `segmentation`, or an object with such a list as `annotations`; both as the path of a file, its content, or what a JSON
-    parser makes of it; results also as a compressed file or an archive with one such file. Figures equal those of pycocotools 2.0.11 to 1e-12;
+    predictions: a list of `image_id`, `category_id`, `score` and `bbox` or `segmentation`, or an object with such a list as
+    `annotations`; truth: `images`, `categories` and `annotations`; both as the path of a file, its content, or what a JSON
+    parser makes of it; predictions also as a compressed file or an archive with one such file. Figures equal those of pycocotools 2.0.11 to 1e-12;
     what it calls -1 is None. The result is the same as that of `evaluate` with `GroundTruth.from_coco`, which for boxes leaves out the masks. protocol: "coco", `coco` with other rules, or "lvis" for annotation of LVIS, whose figures are those of lvis 0.5.3.
     Raises SubmissionError with every problem of the first file that has one, or where the two seem to be swapped, PathError where there is no file, NotFoundError
     for "lvis" and other annotation, and for an unknown protocol, DataError for `masks` that is no truth value.
@@ -73,7 +73,7 @@ def evaluate_coco(
     >>> truth = b'''{"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations":
     ...   [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 50, 40], "area": 2000, "iscrowd": 0}]}'''
     >>> found = b'[{"image_id": 1, "category_id": 1, "bbox": [0, 0, 50, 30], "score": 0.9}]'
-    >>> result = evaluate_coco(truth, found)
+    >>> result = evaluate_coco(found, truth)
     >>> round(result.figures["AP"], 6), round(result["cat"].figures["AP75"], 6), result["cat"].ap == result.headline
     (0.6, 1.0, True)
     """
@@ -88,7 +88,7 @@ def evaluate_coco(
             f"COCO's JSON is scored by {' or '.join(NAMES)}, not by {row.name!r}; other protocols: heldout_scoring.evaluate"
         )
     name, annotation = read_source(truth, "instances.json")
-    file, content = read_results_source(results, masks=masks)
+    file, content = read_results_source(predictions, masks=masks)
     try:
         with ThreadPoolExecutor(1) as pool:
             hashed = pool.submit(hashlib.sha256, content)
@@ -98,8 +98,8 @@ def evaluate_coco(
         if not _seem_swapped(annotation, content):
             raise
         message = (
-            "the two files seem to be swapped: the annotation comes first, then the results; "
-            f"'{name}' reads as results, '{file}' as annotation"
+            f"the two files seem to be swapped: '{file}' is given as results and reads as annotation, "
+            f"'{name}' is given as annotation and reads as results"
         )
         raise SubmissionError(Problem("swapped-files", message), *error.problems) from None
     annotated = GroundTruth.of(*tables_of_instances(instances))

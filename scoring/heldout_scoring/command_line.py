@@ -202,7 +202,7 @@ def score_coco_files(options: Namespace) -> Mapping[str, Any]:
     if absent:
         raise SubmissionError(*(Problem("no-file", f"there is no file '{path}'") for path in absent))
     try:
-        result = evaluate_coco(options.truth, options.results, masks=options.masks, protocol=options.protocol)
+        result = evaluate_coco(options.results, options.truth, masks=options.masks, protocol=options.protocol)
     except LookupError as error:
         raise WrongUseError("no-lvis", str(error)) from None
     explanations = {"explanations": to_plain(result.explain())} if options.explain else {}

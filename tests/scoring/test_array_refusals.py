@@ -264,7 +264,7 @@ def test_a_protocol_name_must_be_a_known_string() -> None:
     with pytest.raises(LookupError, match="no protocol is called"):
         evaluate(detections(), objects(), protocol=untyped(["coco"]))
     with pytest.raises(LookupError, match="COCO's JSON is scored by coco or lvis, not by 'voc2012'"):
-        evaluate_coco(b"{}", b"[]", protocol="voc2012")
+        evaluate_coco(b"[]", b"{}", protocol="voc2012")
 
 
 def test_strings_in_an_object_array_are_labels() -> None:

@@ -101,8 +101,8 @@ def test_results_with_a_wrong_field_in_every_entry_are_refused_by_every_way_in(
 
     refusals = []
     for score in (
-        lambda: evaluate_coco(TRUTH, found),
-        lambda: evaluate_coco(lvis(TRUTH), found, protocol="lvis"),
+        lambda: evaluate_coco(found, TRUTH),
+        lambda: evaluate_coco(found, lvis(TRUTH), protocol="lvis"),
         lambda: Detections.from_coco(found, truth),
     ):
         with pytest.raises(SubmissionError) as refused:
@@ -128,7 +128,7 @@ def test_annotation_with_a_wrong_field_in_every_entry_is_refused(
     for read in (
         lambda: GroundTruth.from_coco(truth),
         lambda: GroundTruth.from_coco(lvis(truth)),
-        lambda: evaluate_coco(truth, FOUND),
+        lambda: evaluate_coco(FOUND, truth),
         lambda: read_instances(as_bytes(truth), problems=Problems()),
     ):
         with pytest.raises(SubmissionError) as refused:
@@ -153,7 +153,7 @@ def test_an_empty_list_in_every_entry_stays_an_empty_list(more: dict[str, Any]) 
     ]
 
     with pytest.raises(SubmissionError, match="found an empty list"):
-        evaluate_coco(annotation({"segmentation": [[1, 1, 9, 1, 9, 9]]}), found, masks=True)
+        evaluate_coco(found, annotation({"segmentation": [[1, 1, 9, 1, 9, 9]]}), masks=True)
 
 
 @WAYS
@@ -205,7 +205,7 @@ def test_what_is_no_segmentation_is_refused_with_what_was_found(
 
     report = validate(tmp_path, GroundTruth.from_coco(truth).description)
     with pytest.raises(SubmissionError) as results:
-        evaluate_coco(truth, found, masks=True)
+        evaluate_coco(found, truth, masks=True)
     with pytest.raises(SubmissionError) as annotated:
         read_instances(
             as_bytes(truth | {"annotations": [drawn | {"segmentation": segmentation}]}), masks=True
@@ -239,7 +239,7 @@ def test_polygons_that_resemble_arrays_are_read(segmentation: Any) -> None:
 def test_lvis_annotation_may_know_of_no_absent_class() -> None:
     truth = lvis(TRUTH)
 
-    assert evaluate_coco(truth, FOUND, protocol="lvis").headline == pytest.approx(1)
+    assert evaluate_coco(FOUND, truth, protocol="lvis").headline == pytest.approx(1)
     assert GroundTruth.from_coco(truth).lists.dataset == "LVIS"
 
 
@@ -252,14 +252,14 @@ def test_lvis_annotation_has_both_lists_in_every_image(field: str, count: int) -
 
     if field == "neg_category_ids" and count == len(IMAGES):
         with pytest.raises(LookupError, match="does not say which classes are absent"):
-            evaluate_coco(truth, FOUND, protocol="lvis")
+            evaluate_coco(FOUND, truth, protocol="lvis")
     else:
         with pytest.raises(SubmissionError, match=f"'{field}' is missing"):
-            evaluate_coco(truth, FOUND, protocol="lvis")
+            evaluate_coco(FOUND, truth, protocol="lvis")
 
 
 def test_crowds_of_lvis_annotation_are_crowds_by_the_rules_of_coco() -> None:
     truth = lvis(annotation({"iscrowd": 1}))
 
-    assert evaluate_coco(truth, FOUND).headline is None
-    assert evaluate_coco(truth, FOUND, protocol="lvis").headline == pytest.approx(1)
+    assert evaluate_coco(FOUND, truth).headline is None
+    assert evaluate_coco(FOUND, truth, protocol="lvis").headline == pytest.approx(1)

@@ -21,7 +21,7 @@ STYLES: list[dict[str, Any]] = [{}, {"separators": (",", ":")}, {"indent": 2}, {
 def test_box_files_score_as_in_the_official_program(seed: int, style: dict[str, Any]) -> None:
     truth, found = draw_coco_set(seed)
 
-    result = evaluate_coco(as_json(truth, **style), as_json(found, **style))
+    result = evaluate_coco(as_json(found, **style), as_json(truth, **style))
 
     assert_equal(result, truth, found)
 
@@ -30,7 +30,7 @@ def test_box_files_score_as_in_the_official_program(seed: int, style: dict[str, 
 def test_masks_score_as_in_the_official_program(seed: int) -> None:
     truth, found = draw_mask_set(seed)
 
-    result = evaluate_coco(as_json(truth), as_json(found), masks=True)
+    result = evaluate_coco(as_json(found), as_json(truth), masks=True)
 
     assert_equal(result, truth, found, "segm")
 
@@ -39,35 +39,35 @@ def test_boxes_given_with_masks_decide_the_size_of_a_detection() -> None:
     truth, found = draw_mask_set(3)
     boxed = [each | {"bbox": [0, 0, 40, 40]} for each in found]
 
-    result = evaluate_coco(as_json(truth), as_json(boxed), masks=True)
+    result = evaluate_coco(as_json(boxed), as_json(truth), masks=True)
 
     assert_equal(result, truth, boxed, "segm")
 
 
 def test_detections_may_be_wrapped_in_an_object_with_annotations() -> None:
     truth, found = draw_coco_set(210)
-    plain = evaluate_coco(as_json(truth), as_json(found))
+    plain = evaluate_coco(as_json(found), as_json(truth))
 
     for wrapped in ({"annotations": found, "info": {}}, {"info": {"annotations": 1}, "annotations": found}):
-        assert evaluate_coco(as_json(truth), as_json(wrapped)).figures == plain.figures
+        assert evaluate_coco(as_json(wrapped), as_json(truth)).figures == plain.figures
 
 
 def test_the_receipt_depends_on_the_annotation_the_file_of_detections_and_the_kind() -> None:
     truth, found = draw_mask_set(1)
     for each in found:
         each["bbox"] = [0, 0, 10, 10]
-    files = as_json(truth), as_json(found)
+    files = as_json(found), as_json(truth)
     truth["annotations"][0]["area"] += 1
 
     receipts = [
         evaluate_coco(*files).receipt,
         evaluate_coco(*files, masks=True).receipt,
-        evaluate_coco(as_json(truth), files[1]).receipt,
-        evaluate_coco(files[0], files[1] + b" ").receipt,
+        evaluate_coco(files[0], as_json(truth)).receipt,
+        evaluate_coco(files[0] + b" ", files[1]).receipt,
     ]
 
     assert len(set(receipts)) == len(receipts)
-    assert evaluate_coco(files[0] + b" ", files[1]).receipt == receipts[0]
+    assert evaluate_coco(files[0], files[1] + b" ").receipt == receipts[0]
 
 
 @pytest.mark.parametrize("masks", [False, True], ids=["boxes", "masks"])
@@ -79,7 +79,7 @@ def test_two_files_give_the_result_of_evaluate(tmp_path: Path, *, masks: bool) -
     path.write_bytes(as_json(found))
     truth = GroundTruth.from_coco(annotation, masks=masks)
 
-    result = evaluate_coco(annotation, path, masks=masks)
+    result = evaluate_coco(path, annotation, masks=masks)
 
     number = 2 if masks else 1
     assert replace(result, competition=number) == evaluate(path, truth, protocol="coco", competition=number)
@@ -104,17 +104,17 @@ def test_ground_truth_without_masks_scores_boxes_alike_and_no_masks() -> None:
 
 def test_masks_need_no_boxes_in_the_annotation() -> None:
     annotation, found = draw_mask_set(4)
-    figures = evaluate_coco(annotation, found, masks=True).figures
+    figures = evaluate_coco(found, annotation, masks=True).figures
     for each in annotation["annotations"]:
         del each["bbox"]
 
-    assert evaluate_coco(annotation, found, masks=True).figures == figures
+    assert evaluate_coco(found, annotation, masks=True).figures == figures
 
 
 def test_a_result_prints_all_figures_and_its_frame_has_those_of_each_class() -> None:
     truth, found = draw_coco_set(201)
 
-    result = evaluate_coco(as_json(truth), as_json(found))
+    result = evaluate_coco(as_json(found), as_json(truth))
     frame = result.to_frame()
 
     assert f"AP {result.headline:.4f}  AP50" in str(result)
@@ -131,7 +131,7 @@ def test_real_detectors_score_as_in_the_official_program(
     """Uses every twentieth image; `tests/slow` uses all of them and another detector."""
     truth, found = real_detections(detector, real_truth, unpacked, every=20)
 
-    result = evaluate_coco(as_json(truth), as_json(found))
+    result = evaluate_coco(as_json(found), as_json(truth))
 
     assert_equal(result, truth, found)
 
@@ -159,7 +159,7 @@ def test_masks_of_the_synthetic_tree_score_as_in_the_official_program(real_truth
     categories = [{"id": label, "name": str(label)} for label in range(1, 21)]
     truth = {"images": images, "categories": categories, "annotations": annotations}
 
-    result = evaluate_coco(as_json(truth), as_json(found), masks=True)
+    result = evaluate_coco(as_json(found), as_json(truth), masks=True)
 
     assert len(annotations) > 10
     assert_equal(result, truth, found, "segm")
@@ -171,7 +171,7 @@ def test_all_problems_of_the_detections_are_reported() -> None:
     right = {"image_id": image, "category_id": category, "bbox": [0, 0, 1, 1], "score": 1}
 
     with pytest.raises(SubmissionError) as refused:
-        evaluate_coco(as_json(truth), as_json([right | {"image_id": 999}, right | {"score": None}, right, 7]))
+        evaluate_coco(as_json([right | {"image_id": 999}, right | {"score": None}, right, 7]), as_json(truth))
 
     assert [problem.code for problem in refused.value.problems] == ["bad-entry", "unknown-image", "bad-score"]
 
@@ -182,12 +182,12 @@ def test_swapped_arguments_are_reported_as_swapped(form: str) -> None:
     results = found if form == "a list" else truth | {"annotations": found}
 
     with pytest.raises(SubmissionError) as refused:
-        evaluate_coco(as_json(results), as_json(truth))
+        evaluate_coco(as_json(truth), as_json(results))
 
     assert refused.value.problems[0].code == "swapped-files"
     assert str(refused.value.problems[0]) == (
-        "the two files seem to be swapped: the annotation comes first, then the results; "
-        "'instances.json' reads as results, 'detections.json' as annotation"
+        "the two files seem to be swapped: 'detections.json' is given as results and reads as annotation, "
+        "'instances.json' is given as annotation and reads as results"
     )
 
 
@@ -200,7 +200,7 @@ def test_arguments_that_are_wrong_in_other_ways_are_not_reported_as_swapped() ->
         (b"{}", b"[]"),
     ):
         with pytest.raises(SubmissionError) as refused:
-            evaluate_coco(annotation, results)
+            evaluate_coco(results, annotation)
         assert "swapped-files" not in {problem.code for problem in refused.value.problems}
 
 
@@ -225,7 +225,7 @@ def test_hundreds_of_box_files_score_as_in_the_official_program(first: int) -> N
     for seed in range(first, first + 50):
         truth, found = shift_ids(*draw_coco_set(seed), by=seed % 5)
 
-        result = evaluate_coco(as_json(truth, **STYLES[seed % 4]), as_json(found, **STYLES[seed % 3]))
+        result = evaluate_coco(as_json(found, **STYLES[seed % 3]), as_json(truth, **STYLES[seed % 4]))
 
         assert_equal(result, truth, found)
 
@@ -236,6 +236,6 @@ def test_a_hundred_of_mask_files_score_as_in_the_official_program(first: int) ->
     for seed in range(first, first + 55):
         truth, found = shift_ids(*draw_mask_set(seed), by=seed % 5)
 
-        result = evaluate_coco(as_json(truth), as_json(found), masks=True)
+        result = evaluate_coco(as_json(found), as_json(truth), masks=True)
 
         assert_equal(result, truth, found, "segm")

@@ -18,7 +18,7 @@ def result_of(annotations: list[dict[str, Any]], detections: list[dict[str, Any]
         ],
     }
     found = [{"image_id": 1, "category_id": 1, "score": 0.9} | each for each in detections]
-    return evaluate_coco(json.dumps(truth).encode(), json.dumps(found).encode(), **options)
+    return evaluate_coco(json.dumps(found).encode(), json.dumps(truth).encode(), **options)
 
 
 def sentences(result: Result, code: str) -> list[tuple[str, int, str]]:

@@ -67,7 +67,7 @@ def test_a_replicate_scores_what_its_drawn_images_score() -> None:
 
     for number, weights in enumerate(Draws(len(ids), 5).weights(0, 5).T.tolist()):
         again, detected = drawn_anew(instances, found, dict(zip(ids, weights, strict=True)))
-        expected = evaluate_coco(as_json(again), as_json(detected))
+        expected = evaluate_coco(as_json(detected), as_json(again))
         values = [np.nan if each.value is None else each.value for each in expected.classes]
         assert replicates.values[:-1, number] == pytest.approx(values, abs=CLOSE, nan_ok=True)
         assert replicates.values[-1, number] == pytest.approx(

@@ -278,9 +278,9 @@ def test_nothing_but_time_is_lost_without_the_fast_parser(
     truth = {"images": IMAGES, "categories": CATEGORIES, "annotations": OBJECTS}
     path = tmp_path / "found.json"
     path.write_text(json.dumps(DETECTIONS))
-    fast = evaluate_coco(truth, path, masks=True)
+    fast = evaluate_coco(path, truth, masks=True)
 
     monkeypatch.setitem(sys.modules, "msgspec", None)
 
-    assert evaluate_coco(truth, path, masks=True).figures == fast.figures
+    assert evaluate_coco(path, truth, masks=True).figures == fast.figures
     assert GroundTruth.from_coco(truth).lists.classes == ("cat", "car")

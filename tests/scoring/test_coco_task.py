@@ -82,7 +82,7 @@ def small() -> tuple[Plain, list[Plain]]:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_an_archive_scores_what_the_two_files_score(tmp_path: Path, seed: int) -> None:
     instances, found = draw_coco_set(seed)
-    expected = evaluate_coco(as_json(instances), as_json(found))
+    expected = evaluate_coco(as_json(found), as_json(instances))
 
     result = evaluate(sent(tmp_path, found), truth_of(instances), protocol="coco", competition=1)
 
@@ -96,7 +96,7 @@ def test_an_archive_scores_what_the_two_files_score(tmp_path: Path, seed: int) -
 @pytest.mark.parametrize("seed", range(6))
 def test_masks_in_an_archive_score_what_the_two_files_score(tmp_path: Path, seed: int) -> None:
     instances, found = draw_mask_set(seed)
-    expected = evaluate_coco(as_json(instances), as_json(found), masks=True)
+    expected = evaluate_coco(as_json(found), as_json(instances), masks=True)
 
     path = sent(tmp_path, found, "segmentations.json")
     result = evaluate(path, truth_of(instances), protocol="coco", competition=2)
@@ -108,7 +108,7 @@ def test_masks_in_an_archive_score_what_the_two_files_score(tmp_path: Path, seed
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_curve_at_iou_one_half_has_the_ap50_of_its_class(tmp_path: Path, seed: int) -> None:
     instances, found = draw_coco_set(seed)
-    expected = evaluate_coco(as_json(instances), as_json(found))
+    expected = evaluate_coco(as_json(found), as_json(instances))
 
     result = evaluate(sent(tmp_path, found), truth_of(instances), protocol="coco", competition=1)
 

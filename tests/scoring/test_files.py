@@ -44,7 +44,7 @@ READERS: dict[str, Callable[[Any], object]] = {
     "open": GroundTruth.open,
     "ground truth": GroundTruth.from_coco,
     "detections": lambda path: Detections.from_coco(path, COCO),
-    "both": lambda path: evaluate_coco(LISTS, path),
+    "both": lambda path: evaluate_coco(path, LISTS),
     "matches": lambda path: bootstrap(RESULT, TRUTH, statistics=path),
 }
 WRITERS: dict[str, Callable[[Any], object]] = {

@@ -50,7 +50,7 @@ def test_masks_score_the_same_in_arrays_and_in_json(seed: int) -> None:
 
     result = evaluate(from_results(found), GroundTruth.from_coco(truth), protocol="coco")
 
-    of_json = evaluate_coco(as_json(truth), as_json(found), masks=True)
+    of_json = evaluate_coco(as_json(found), as_json(truth), masks=True)
     assert result.task == "coco-segmentation"
     assert result.headline == of_json.figures["AP"]
     assert [each.value for each in result.classes] == [each.value for each in of_json.classes]

@@ -152,9 +152,9 @@ def test_limits_apply_to_the_content_of_a_compressed_file(tmp_path: Path, phase:
 
 @pytest.mark.parametrize("name", ["good.json.gz", "sub.zip", "deep.tar.gz"])
 def test_two_files_are_scored_from_any_packing(tmp_path: Path, name: str) -> None:
-    plain = evaluate_coco(as_json(TRUTH), BOXES)
+    plain = evaluate_coco(BOXES, as_json(TRUTH))
 
-    packed = evaluate_coco(as_json(TRUTH), sent(tmp_path, name, SENT[name]))
+    packed = evaluate_coco(sent(tmp_path, name, SENT[name]), as_json(TRUTH))
 
     assert (packed.figures, packed.receipt) == (plain.figures, plain.receipt)
 
@@ -163,9 +163,9 @@ def test_an_archive_is_read_for_the_requested_masks_or_boxes(tmp_path: Path) -> 
     truth, found = draw_mask_set(3)
     path = sent(tmp_path, "both.tar", tar({"detections.json": b"[]", "segmentations.json": as_json(found)}))
 
-    assert evaluate_coco(truth, path, masks=True).figures == evaluate_coco(truth, found, masks=True).figures
+    assert evaluate_coco(path, truth, masks=True).figures == evaluate_coco(found, truth, masks=True).figures
     with pytest.raises(SubmissionError, match="no result file of comp1 was found"):
-        evaluate_coco(truth, sent(tmp_path, "none.tar", tar({"readme.txt": b"x"})))
+        evaluate_coco(sent(tmp_path, "none.tar", tar({"readme.txt": b"x"})), truth)
 
 
 def test_the_command_line_checks_one_json_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -192,9 +192,9 @@ def test_the_name_of_a_file_is_told_from_the_id_of_its_image() -> None:
     with pytest.raises(
         SubmissionError, match="expected 1, the 'id' of the image with this 'file_name', as 'image_id'"
     ):
-        evaluate_coco(ANNOTATED, [{**FOUND[0], "image_id": "1.jpg"}])
+        evaluate_coco([{**FOUND[0], "image_id": "1.jpg"}], ANNOTATED)
     with pytest.raises(SubmissionError, match=r"texts are no ids here\) as 'image_id', found \"2.jpg\""):
-        evaluate_coco(ANNOTATED, [{**FOUND[0], "image_id": "2.jpg"}])
+        evaluate_coco([{**FOUND[0], "image_id": "2.jpg"}], ANNOTATED)
 
 
 def test_two_categories_of_one_name_are_refused_with_the_reason() -> None:
@@ -208,8 +208,8 @@ def test_two_categories_of_one_name_are_refused_with_the_reason() -> None:
 
 @pytest.mark.parametrize("masks", ["bbox", "segm", "keypoints", 1, None])
 def test_masks_is_a_truth_value(masks: Any) -> None:
-    with pytest.raises(DataError, match="expected bool as 'masks': True for masks, False for boxes, found"):
-        evaluate_coco(ANNOTATED, FOUND, masks=masks)
+    with pytest.raises(DataError, match="expected True for masks or False for boxes as 'masks', found"):
+        evaluate_coco(FOUND, ANNOTATED, masks=masks)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_masks_is_a_truth_value(masks: Any) -> None:
 )
 def test_values_without_a_form_in_json_are_refused(value: Any, sentence: str) -> None:
     with pytest.raises(DataError) as refused:
-        evaluate_coco(ANNOTATED, value)
+        evaluate_coco(value, ANNOTATED)
 
     assert str(refused.value).startswith(sentence)
 
@@ -247,7 +247,7 @@ def test_values_that_have_no_end_are_refused() -> None:
         (circle, "a list or mapping that holds itself"),
     ):
         with pytest.raises(DataError, match=f"numbers and texts, found {sentence}"):
-            evaluate_coco(ANNOTATED, value)
+            evaluate_coco(value, ANNOTATED)
 
 
 @pytest.mark.parametrize("key", ["keypoints", "num_keypoints"])
@@ -281,7 +281,7 @@ def test_keypoints_are_said_not_to_be_scored(
         assert report.valid
         assert [note.message for note in report.notes if note.code == "keypoints-not-scored"] == said
         assert [note.message for note in result.notes] == said
-        assert [note.message for note in evaluate_coco(ANNOTATED, found).notes] == said
+        assert [note.message for note in evaluate_coco(found, ANNOTATED).notes] == said
         assert code == 0
         assert [note["message"] for note in json.loads(capsys.readouterr().out)["notes"]] == said
 
@@ -304,7 +304,7 @@ def test_classes_may_be_a_mapping_of_numbers_to_names() -> None:
     ("classes", "sentence"),
     [
         ({7: "cat"}, "unknown 'label': 90; 'classes' has 7"),
-        ({"cat": 7, "dog": 90}, "expected whole numbers with a name each in 'classes', or a list of names, found the key 'cat'"),
+        ({"cat": 7, "dog": 90}, "expected whole numbers with a name each in 'classes', or a list of names, found 'cat' with 7: turn it round"),
         ({7: "cat", 90: "cat"}, "'cat' stands twice among the names of 'classes'"),
         ({7: "cat", 90: 3}, "expected texts as the names of 'classes', found 3"),
         ("cat", "expected a list in 'classes', found 'cat'"),

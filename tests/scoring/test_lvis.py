@@ -47,7 +47,7 @@ def small() -> tuple[Plain, list[Plain]]:
 def test_boxes_score_as_in_the_official_program(seed: int) -> None:
     truth, found = draw_lvis_set(seed)
 
-    result = evaluate_coco(as_json(truth), as_json(found), protocol="lvis")
+    result = evaluate_coco(as_json(found), as_json(truth), protocol="lvis")
 
     assert list(result.figures) == list(FIGURES)
     assert result.figures == pytest.approx(official_lvis(truth, found), abs=CLOSE)
@@ -57,7 +57,7 @@ def test_boxes_score_as_in_the_official_program(seed: int) -> None:
 def test_masks_score_as_in_the_official_program(seed: int) -> None:
     truth, found = draw_lvis_set(seed, masks=True)
 
-    result = evaluate_coco(as_json(truth), as_json(found), masks=True, protocol="lvis")
+    result = evaluate_coco(as_json(found), as_json(truth), masks=True, protocol="lvis")
 
     assert result.figures == pytest.approx(official_lvis(truth, found, "segm"), abs=CLOSE)
 
@@ -74,7 +74,7 @@ def test_an_archive_scores_what_the_two_files_score(seed: int, name: str, tmp_pa
     assert validate(path, truth.description).valid
     table = result.exhibits[1]
     assert isinstance(table, ScoreTable)
-    expected = evaluate_coco(as_json(instances), as_json(found), masks=masks, protocol="lvis")
+    expected = evaluate_coco(as_json(found), as_json(instances), masks=masks, protocol="lvis")
     assert dict(table.rows) == expected.figures
 
 
@@ -86,7 +86,7 @@ def test_detections_of_classes_with_unknown_presence_do_not_count() -> None:
     absent = {"image_id": 1, "category_id": 2, **certain}
 
     def value(*more: Plain, name: str = "cat") -> float | None:
-        return evaluate_coco(as_json(truth), as_json([*found, *more]), protocol="lvis")[name].value
+        return evaluate_coco(as_json([*found, *more]), as_json(truth), protocol="lvis")[name].value
 
     assert value() == value(unknown, incomplete) == pytest.approx(1)
     hit = {"image_id": 2, "category_id": 2, "bbox": [1, 1, 40, 40], "score": 0.5}
@@ -170,9 +170,9 @@ def test_problems_are_named(where: str, changed: Plain, code: str) -> None:
 def test_without_detections_the_headline_is_0_and_is_not_explained() -> None:
     truth, _ = small()
 
-    assert evaluate_coco(as_json(truth), b"[]", protocol="lvis").headline == 0
+    assert evaluate_coco(b"[]", as_json(truth), protocol="lvis").headline == 0
     with pytest.raises(LookupError, match="explanations are those of COCO's rules, not of lvis"):
-        evaluate_coco(as_json(truth), b"[]", protocol="lvis").explain()
+        evaluate_coco(b"[]", as_json(truth), protocol="lvis").explain()
 
 
 def test_the_command_line_scores_lvis(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -201,7 +201,7 @@ def test_detections_of_an_unannotated_class_leave_other_classes_alone() -> None:
     truth["images"][0]["neg_category_ids"] = [3]
     bird = found[0] | {"category_id": 3, "image_id": 2}
 
-    result = evaluate_coco(as_json(truth), as_json([*found, bird]), protocol="lvis")
+    result = evaluate_coco(as_json([*found, bird]), as_json(truth), protocol="lvis")
 
     assert np.isclose(result["cat"].value or 0, 1)
     assert result["bird"].value is None

@@ -98,7 +98,7 @@ def test_flags_in_coco_json_are_said_to_be_none_of_its_rules(flag: str) -> None:
     truth = lists(**{flag: 1})
 
     for result in (
-        evaluate_coco(truth, found),
+        evaluate_coco(found, truth),
         evaluate(
             Detections.from_coco(found, GroundTruth.from_coco(truth)),
             GroundTruth.from_coco(truth),
@@ -114,8 +114,8 @@ def test_crowds_count_by_the_rules_of_lvis_which_is_said() -> None:
     truth["images"][0] |= {"neg_category_ids": [], "not_exhaustive_category_ids": []}
     truth["categories"][0]["frequency"] = "f"
 
-    assert said(evaluate_coco(truth, [], protocol="lvis")) == [f"1 of the annotated objects is {COUNTED}"]
-    assert said(evaluate_coco(truth, [])) == []
+    assert said(evaluate_coco([], truth, protocol="lvis")) == [f"1 of the annotated objects is {COUNTED}"]
+    assert said(evaluate_coco([], truth)) == []
 
 
 def test_an_annotation_with_the_id_0_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,7 +124,7 @@ def test_an_annotation_with_the_id_0_is_noted(tmp_path: Path, capsys: pytest.Cap
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
     expected = [f"1 of the annotated objects is {NO_NUMBER}"]
 
-    assert said(evaluate_coco(lists(id=0), [])) == expected
+    assert said(evaluate_coco([], lists(id=0))) == expected
     assert said(evaluate(Detections.from_coco([], truth), truth, protocol="coco")) == expected
     files = ["--truth", str(tmp_path / "truth.json"), "--results", str(tmp_path / "results.json")]
     assert main(["evaluate", "--protocol", "coco", *files]) == 0

@@ -101,7 +101,7 @@ def of_json(
         "categories": [CAT],
         "annotations": [OBJECT | (annotation or {})],
     }
-    return evaluate_coco(truth, [FOUND | {"segmentation": SQUARE} | (found or {})], **options)
+    return evaluate_coco([FOUND | {"segmentation": SQUARE} | (found or {})], truth, **options)
 
 
 def maps(labels: Any, classes: Any = ("cat", "dog")) -> GroundTruth:
@@ -236,6 +236,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "name of a protocol in capitals": (lambda: scored("VOC2012"), NotFoundError, "no protocol is called 'VOC2012'; did you mean 'voc2012'?"),
     "no protocol": (lambda: scored(anything(None)), NotFoundError, "no protocol is called None; there are voc2006"),
     "truth and predictions swapped": (lambda: evaluate(anything(objects()), anything(detections()), protocol="coco"), DataError, "the two seem to be swapped"),
+    "COCO's truth and predictions swapped": (lambda: evaluate_coco({"images": [IMAGE], "categories": [CAT], "annotations": [OBJECT]}, [FOUND]), SubmissionError, "the two files seem to be swapped"),
     "intervals of swapped arguments": (lambda: intervals_of(anything(objects()), anything(scored())), DataError, "expected a Result and then GroundTruth: the two seem to be swapped"),
     "description before the archive": (lambda: validate(anything(objects().description), anything("x.zip")), DataError, "expected the path of an archive and then a Description: the two seem to be swapped"),
     "comparison of results": (lambda: compare(anything(scored()), anything(scored())), DataError, "expected Replicates as `bootstrap(result, truth)` gives them, found Result"),

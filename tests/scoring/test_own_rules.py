@@ -171,7 +171,7 @@ def test_options_of_coco_are_those_of_the_official_program(seed: int) -> None:
     areas = [("all", 0, 1e10), ("tiny", 0, 300), ("huge", 300, 1e10)]
 
     rules = coco(iou=[0.75, 0.3], areas=areas, max_detections=[2, 40])
-    figures = evaluate_coco(as_json(truth), as_json(found), protocol=rules).figures
+    figures = evaluate_coco(as_json(found), as_json(truth), protocol=rules).figures
 
     evaluation = official(
         truth,
@@ -247,7 +247,7 @@ def test_only_coco_results_not_read_from_json_have_explanations() -> None:
 @pytest.mark.parametrize("kind", ["boxes", "masks"])
 def test_a_result_from_coco_json_survives_pickle(kind: str) -> None:
     truth, found = draw_mask_set(1) if kind == "masks" else draw_coco_set(201)
-    result = evaluate_coco(as_json(truth), as_json(found), masks=kind == "masks")
+    result = evaluate_coco(as_json(found), as_json(truth), masks=kind == "masks")
 
     again = pickle.loads(pickle.dumps(result))
 

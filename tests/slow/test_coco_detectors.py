@@ -21,6 +21,6 @@ def test_real_detectors_score_as_in_the_official_program(
 ) -> None:
     truth, found = real_detections(detector, real_truth, unpacked)
 
-    result = evaluate_coco(as_json(truth), as_json(found))
+    result = evaluate_coco(as_json(found), as_json(truth))
 
     assert_equal(result, truth, found)

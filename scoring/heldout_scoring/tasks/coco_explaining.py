@@ -36,7 +36,7 @@ def explain(evidence: Evidence) -> tuple[Explanation, ...]:
     >>> from heldout_scoring.coco_evaluation import evaluate_coco
     >>> truth = b'''{"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations":
     ...   [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 50, 40], "area": 2000, "iscrowd": 1}]}'''
-    >>> evaluate_coco(truth, b"[]").explain()[0].message
+    >>> evaluate_coco(b"[]", truth).explain()[0].message
     '1 annotated crowds are ignored: they need not be found'
     """
     reasons = [
