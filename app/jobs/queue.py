@@ -216,6 +216,7 @@ def is_pending(kind: JobKind, *keys: str | SQLColumnExpression[str]) -> ColumnEl
     return exists().where(Job.kind == kind, Job.key.in_(keys), Job.dead_at.is_(None)).correlate_except(Job)
 
 
+@cache  # building it takes longer than running it
 def _is_due() -> ColumnElement[bool]:
     """The condition that a job waits, is not held, needs no repair, is past its pause, and is the only one of its key.
 
@@ -260,6 +261,7 @@ class Claim:
         return self.run_id
 
 
+@cache
 def first_due(queue: Queue, scorer: str = "") -> Select[int]:
     """The query for the next job of a queue, which it locks; `ix_job_waiting` has this order."""
     return (
