@@ -1,5 +1,6 @@
-"""Every template renders, respects the content security policy and is accessible."""
+"""Every template renders, respects the content security policy, is accessible and loads little."""
 
+import gzip
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -45,6 +46,7 @@ SITE = SiteView(
     EVIL, 2, "#2456d6", "a@example.org", (FooterLink(EVIL, "https://example.org"),), True, True, "abc"
 )
 TEMPLATES = ROOT / "templates"
+HEAVIEST = 150_000  # bytes of a page's scripts and styles, compressed
 
 
 @cache
@@ -240,6 +242,44 @@ def test_pages_have_a_language_a_title_and_one_main_heading() -> None:
         assert 'lang="en"' in text
         head = text[: text.index("</head>")]  # drawings have titles of their own
         assert [head.count("<title>"), tags.count("h1"), tags.count("main")] == [1, 1, 1], page
+
+
+ALTERNATE = re.compile('<link rel="alternate" type="application/json" href="([^"]+)">')
+LINE = re.compile('<a href="([^"]+)">(?:This page|These images) as JSON</a>')
+
+
+def test_a_page_that_links_to_its_json_also_names_it_in_its_head() -> None:
+    found = {
+        template: (LINE.findall(text), ALTERNATE.findall(text.partition("</head>")[0]))
+        for template, text, _ in pages()
+        if LINE.search(text)
+    }
+
+    assert {"submissions/submission.html", "teams/team.html", "comparisons/comparison.html"} <= set(found)
+    assert [template for template, (lines, names) in found.items() if names[:1] != lines[:1]] == []
+
+
+def test_scripts_and_styles_of_every_page_stay_small() -> None:
+    loaded = {
+        frozenset(re.findall(r'(?:src|href)="(/static/[^"]+\.(?:js|css))"', text)) for _, text, _ in pages()
+    }
+    sizes = {
+        path: len(gzip.compress((ROOT / path.lstrip("/")).read_bytes()))
+        for path in frozenset().union(*loaded)
+    }
+
+    heaviest = max(sum(sizes[path] for path in paths) for paths in loaded)
+
+    assert len(sizes) > 4
+    assert 10_000 < heaviest < HEAVIEST
+
+
+def test_the_style_sheet_of_all_pages_stays_small_and_in_layers() -> None:
+    style = (ROOT / "static" / "style.css").read_text()
+
+    assert len(style.encode()) <= 20 * 1024
+    assert "@layer reset, tokens, base, components, pages;" in style
+    assert "prefers-color-scheme" not in style  # a chosen theme is stronger, and light-dark() knows it
 
 
 def test_every_kind_of_exhibit_has_a_template() -> None:
