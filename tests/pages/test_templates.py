@@ -45,6 +45,7 @@ ROOT = Path(__file__).parents[2]
 SITE = SiteView(
     EVIL, 2, "#2456d6", "a@example.org", (FooterLink(EVIL, "https://example.org"),), True, True, "abc"
 )
+SETTINGS = Settings(login_providers=(EXAMPLE_ID,))
 TEMPLATES = ROOT / "templates"
 HEAVIEST = 150_000  # bytes of a page's scripts and styles, compressed
 
@@ -65,7 +66,7 @@ def render(page: str, context: Mapping[str, Any], actor: Actor = PARTICIPANT) ->
         "site": SITE,
         "theme": "",
         "service": None,
-        "settings": Settings(login_providers=(EXAMPLE_ID,)),
+        "settings": SETTINGS,
     }
     return environment().get_template(page).render({**shared, **context})
 
