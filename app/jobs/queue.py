@@ -59,6 +59,7 @@ QUEUES = {  # of kinds of jobs; all others are follow-ups
 
 ORGANISING_LOCK = 0x4F524741  # advisory lock while deciding whether a process does an organiser's work
 LIVE, SHADOW = 0, 10  # priorities: participants' runs before those of a re-scoring
+OTHER_JOB = aliased(Job)  # created once: an alias costs more than the rest of a statement
 CLAIM_ORDER = (Job.priority, Job.turn, Job.queued_at, Job.id)  # within a queue, as in `ix_job_waiting`
 
 PAUSES = (1, 6, 24, 120)  # in units of the first pause: 5 s, 30 s, 2 min, 10 min
@@ -167,7 +168,7 @@ def _next_turn(
     Every owner has at most one job per turn, so claiming in the order of turns is a round robin over owners (start-time fair
     queueing with one unit per job, Goyal, Vin and Cheng 1996). team_id: of the owner, for rows of the release before.
     """
-    job = aliased(Job)
+    job = OTHER_JOB
     same_queue = and_(job.queue == queue, job.scorer == scorer, job.priority == priority)
     own = select(func.max(job.turn) + 1).where(same_queue, job.owner == owner)
     before = select(func.max(job.turn) + 1).where(same_queue, job.owner.is_(None), job.team_id == team_id)
@@ -224,10 +225,9 @@ def _is_due() -> ColumnElement[bool]:
     """
     now = func.clock_timestamp()
     past_pause = or_(Job.not_before.is_(None), Job.not_before <= now, Job.not_before > now + LONGEST_PAUSE)
-    other = aliased(Job)
     under_way = (
         exists()
-        .where(other.kind == Job.kind, other.key == Job.key, other.lease_until.is_not(None))
+        .where(OTHER_JOB.kind == Job.kind, OTHER_JOB.key == Job.key, OTHER_JOB.lease_until.is_not(None))
         .correlate(Job)
     )
     is_alone = or_(Job.key.is_(None), ~under_way)

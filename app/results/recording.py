@@ -47,6 +47,8 @@ from app.models import (
 from app.results import outcomes
 from app.submissions.methods import SHOWN_STATES
 
+# created once: an alias costs more than the rest of a statement
+OTHER_RESULT, PLACED_RESULT = aliased(Result), aliased(Result)
 NO_RUN: Final[Cast[int | None]] = cast(null(), BigInteger)
 
 
@@ -99,15 +101,14 @@ def _fits_board(placed: CTE) -> tuple[ColumnElement[bool], ...]:
 
 def _replace_older(session: Session, placed: CTE) -> None:
     """Mark a method's results as replaced that newer ones are about to replace. Their runs stay readable."""
-    newer = aliased(Result)
     older = (
         update(Result)
         .where(
-            newer.id == placed.c.result_id,
-            newer.state == ResultState.PENDING,
-            newer.method_id == Result.method_id,
-            newer.phase_id == Result.phase_id,
-            newer.competition == Result.competition,
+            OTHER_RESULT.id == placed.c.result_id,
+            OTHER_RESULT.state == ResultState.PENDING,
+            OTHER_RESULT.method_id == Result.method_id,
+            OTHER_RESULT.phase_id == Result.phase_id,
+            OTHER_RESULT.competition == Result.competition,
             Result.state == ResultState.SCORED,
             Result.is_replaceable,
             *_fits_board(placed),
@@ -152,10 +153,9 @@ def _placed(*which: ColumnElement[bool]) -> CTE:
         .cte("runs")
         .prefix_with("MATERIALIZED")
     )
-    place = aliased(Result)
     return (
-        select(runs, place.phase_id, place.competition)
-        .join(place, place.id == runs.c.result_id)
+        select(runs, PLACED_RESULT.phase_id, PLACED_RESULT.competition)
+        .join(PLACED_RESULT, PLACED_RESULT.id == runs.c.result_id)
         .cte("placed")
         .prefix_with("MATERIALIZED")
     )
