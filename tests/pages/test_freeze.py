@@ -156,7 +156,8 @@ def scene(platform: Platform, browser: Browser, tmp_path: Path) -> Iterator[Scen
 
 def told(page: Any) -> list[str]:
     """The secrets that a response tells, other than as parts of longer numbers and words of its own address."""
-    return [each for each in SECRETS if re.search(rf"(?<![\d.]){re.escape(each)}(?!\d)", page.text)]
+    found = [each for each in SECRETS if each in page.text]  # a hundred times as fast as an expression
+    return [each for each in found if re.search(rf"(?<![\d.]){re.escape(each)}(?!\d)", page.text)]
 
 
 def told_to_others(scene: Scene, addresses: Iterable[str]) -> set[tuple[str, ...]]:
