@@ -6,7 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-_LIBRARIES: Final = ("numpy", "polars", "isal", "pillow")
+_LIBRARIES: Final = ("numpy", "polars", "msgspec", "isal", "pillow")
 
 
 def describe_machine() -> str:

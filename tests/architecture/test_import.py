@@ -14,6 +14,7 @@ import heldout_scoring
 LATER = (
     "numpy",
     "heldout_scoring.evaluation",
+    "msgspec",
     "polars",
     "PIL",
     "matplotlib",

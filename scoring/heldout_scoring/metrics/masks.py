@@ -219,8 +219,9 @@ def masks_of_polygons(objects: Sequence[Sequence[Sequence[float]]], height: Whol
     sides = _sides(polygons)
     polygon, pixel = _crossings(sides, height[owner], width[owner])
     keys = np.sort((polygon << _OBJECT) | pixel, kind="stable")  # fast where long runs rise or fall
-    edges, times = np.unique(keys, return_counts=True)
-    edges = edges[times % 2 == 1]  # what is crossed twice is not crossed
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    times = np.diff(first, append=len(keys))
+    edges = keys[first[times % 2 == 1]]  # what is crossed twice is not crossed
     polygon, pixel = edges >> _OBJECT, edges & ((1 << _OBJECT) - 1)
     return _united(owner[polygon[::2]], pixel[::2], pixel[1::2], height)
 
