@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,8 @@ from heldout_scoring import (
 BOXES = np.array([[0.0, 0, 10, 10], [20, 20, 60, 60]])
 MASKS = np.zeros((2, 40, 60), np.bool_)
 MASKS[0, 5:25, 5:35] = MASKS[1, 10:40, 20:60] = True
+RUNS = f"]6d0d0{'0' * 57}So0"
+"""The first mask, as pycocotools encodes it."""
 SQUARE = [[0, 0, 10, 0, 10, 10, 0, 10]]
 IMAGE: dict[str, Any] = {"id": 1, "width": 60, "height": 40}
 CAT: dict[str, Any] = {"id": 1, "name": "cat"}
@@ -55,6 +58,7 @@ OBJECT: dict[str, Any] = {
     "iscrowd": 0,
     "segmentation": SQUARE,
 }
+LISTS: dict[str, Any] = {"images": [IMAGE], "categories": [CAT], "annotations": [OBJECT]}
 FOUND: dict[str, Any] = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 10, 10], "score": 0.9}
 
 
@@ -182,6 +186,10 @@ RIGHT: dict[str, tuple[Callable[[], object], object]] = {
     "an IoU of 1": (lambda: scored(coco(iou=[1])).headline, pytest.approx(1)),
     "areas of one letter": (lambda: [name for name in scored(coco(areas=[("all", 0, 1e10), ("tiny1", 0, 200), ("tiny2", 200, 1e10)])).figures if "tiny" in name], ["APtiny1", "APtiny2", "ARtiny1", "ARtiny2"]),
     "no option": (lambda: coco() is COCO, True),
+    "run lengths in bytes": (lambda: of_json(annotation={"segmentation": {"size": [40, 60], "counts": RUNS}}, found={"segmentation": {"size": [40, 60], "counts": RUNS.encode()}}, masks=True).headline, pytest.approx(1)),
+    "ids as floats in JSON": (lambda: of_json(found={"image_id": 1.0}).headline, pytest.approx(1)),
+    "COCO's list in a tuple": (lambda: evaluate_coco((FOUND,), LISTS).headline, pytest.approx(1)),
+    "no detections in JSON": (lambda: evaluate_coco([], LISTS).headline, 0.0),
     "area of a range's limit": (lambda: of_json(annotation={"bbox": [0, 0, 32, 32], "area": 1024}, found={"bbox": [0, 0, 32, 32]}).figures["APs"], pytest.approx(1)),
 }  # fmt: skip
 
@@ -236,7 +244,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "name of a protocol in capitals": (lambda: scored("VOC2012"), NotFoundError, "no protocol is called 'VOC2012'; did you mean 'voc2012'?"),
     "no protocol": (lambda: scored(anything(None)), NotFoundError, "no protocol is called None; there are voc2006"),
     "truth and predictions swapped": (lambda: evaluate(anything(objects()), anything(detections()), protocol="coco"), DataError, "the two seem to be swapped"),
-    "COCO's truth and predictions swapped": (lambda: evaluate_coco({"images": [IMAGE], "categories": [CAT], "annotations": [OBJECT]}, [FOUND]), SubmissionError, "the two files seem to be swapped"),
+    "COCO's truth and predictions swapped": (lambda: evaluate_coco(LISTS, [FOUND]), SubmissionError, "the two files seem to be swapped"),
     "intervals of swapped arguments": (lambda: intervals_of(anything(objects()), anything(scored())), DataError, "expected a Result and then GroundTruth: the two seem to be swapped"),
     "description before the archive": (lambda: validate(anything(objects().description), anything("x.zip")), DataError, "expected the path of an archive and then a Description: the two seem to be swapped"),
     "comparison of results": (lambda: compare(anything(scored()), anything(scored())), DataError, "expected Replicates as `bootstrap(result, truth)` gives them, found Result"),
@@ -260,7 +268,22 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "path of nothing": (lambda: GroundTruth.from_coco("nothing.json"), PathError, "there is no file 'nothing.json'"),
     "name of a file as an id": (lambda: of_json(image={"file_name": "1.jpg"}, found={"image_id": "1.jpg"}), SubmissionError, "expected 1, the 'id' of the image with this 'file_name', as 'image_id', found \"1.jpg\""),
     "mask as rows in JSON": (lambda: of_json(found={"segmentation": MASKS[0].astype(int).tolist()}, masks=True), SubmissionError, "found 40 rows of 60 values, a mask as an array, which has to be encoded as run lengths"),
-    "box with an angle in JSON": (lambda: of_json(found={"bbox": [0, 0, 10, 10, 45]}), SubmissionError, "'bbox'"),
+    "box with an angle in JSON": (lambda: of_json(found={"bbox": [0, 0, 10, 10, 45]}), SubmissionError, "expected four numbers, left, top, width and height, neither of the last two below 0, as 'bbox', found 5 values, [0, 0, 10, 10, 45]"),
+    "box of corners in JSON": (lambda: of_json(annotation={"bbox": [0, 0, 9, 0, 9, 9, 0, 9]}), SubmissionError, "as 'bbox', found 8 values, [0, 0, 9, 0, 9, 9, 0, 9]"),
+    "id of 64 bits in JSON": (lambda: of_json(image={"id": 2**63 + 5}), SubmissionError, "expected a whole number from -9223372036854775808 to 9223372036854775807 as 'id', found 9223372036854775813"),
+    "text as an id in JSON": (lambda: of_json(image={"id": "x"}), SubmissionError, "expected a whole number (texts are no ids here) as 'id', found \"x\""),
+    "number in quotes in JSON": (lambda: of_json(found={"image_id": "1"}), SubmissionError, "expected a whole number, without quotes, as 'image_id', found \"1\""),
+    "NaN in JSON": (lambda: of_json(found={"score": float("nan")}), SubmissionError, "NaN is no number"),
+    "comma before a comma": (lambda: evaluate_coco('[\n{"image_id": 1,\n"score": 0.9,,\n"category_id": 1}]', LISTS), SubmissionError, "detections.json:3: this is not JSON: column 14 of this line (entry 0): expected a name in double quotes, found ','"),
+    "file that ends too early": (lambda: evaluate_coco('[\n{"image_id": 1},\n{"image_id"', LISTS), SubmissionError, "detections.json:3: this is not JSON"),
+    "something after the list": (lambda: evaluate_coco("[]\nxyz", LISTS), SubmissionError, "detections.json:2: this is not JSON: column 1 of this line: expected the end of the file, found 'xyz'"),
+    "flat polygon": (lambda: of_json(found={"segmentation": [0, 0, 10, 0, 10, 10]}, masks=True), SubmissionError, "found a list of 6 numbers, which belong into a list of their own"),
+    "polygon of points": (lambda: of_json(found={"segmentation": [[[0, 0], [10, 0], [10, 10]]]}, masks=True), SubmissionError, "found that polygon 1 of 1 is a list of points [x, y] instead of one list x, y, x, y, …"),
+    "polygon of two points": (lambda: of_json(found={"segmentation": [*SQUARE, [0, 0, 1, 1]]}, masks=True), SubmissionError, "found that polygon 2 of 2 has 4 numbers; at least 6 are needed"),
+    "run lengths of another size": (lambda: of_json(found={"segmentation": {"size": [60, 40], "counts": [0, 2400]}}, masks=True), SubmissionError, "'size' is [60, 40], but the image's height and width are 40, 60"),
+    "two categories of one name": (lambda: evaluate_coco([], {"images": [IMAGE], "categories": [CAT, CAT | {"id": 2}], "annotations": [OBJECT]}), SubmissionError, "'name' is 'cat' like one before; classes are told apart by their names here, so each needs its own"),
+    "no area": (lambda: evaluate_coco([], {"images": [IMAGE], "categories": [CAT], "annotations": [{name: OBJECT[name] for name in OBJECT if name != "area"}]}), SubmissionError, "'area' is missing"),
+    "object of pycocotools": (lambda: GroundTruth.from_coco(anything(SimpleNamespace(dataset={}))), DataError, "found SimpleNamespace; its `dataset` can be read"),
 }  # fmt: skip
 
 

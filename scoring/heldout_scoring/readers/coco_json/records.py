@@ -396,10 +396,13 @@ def read_source(source: Source, name: str) -> tuple[str, bytes]:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers and arrays of NumPy and of others as JSON has them."""
+    """Numbers and arrays of NumPy and of others as JSON has them, and run lengths in bytes, as pycocotools has them."""
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
     if hasattr(value, "__array__"):
         return as_array(value).tolist()
-    raise DataError(f"{_EXPECTED}, found {type(value).__name__}")
+    hint = "; its `dataset` can be read" if hasattr(value, "dataset") else ""
+    raise DataError(f"{_EXPECTED}, found {type(value).__name__}{hint}")
 
 
 def _odd_key(value: Any) -> str:
