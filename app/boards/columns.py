@@ -5,7 +5,6 @@ from typing import Any, Final
 
 import heldout_scoring
 from heldout_scoring import PROTOCOLS
-from heldout_scoring.exhibits import ALL_FIGURES
 from heldout_scoring.stored import from_plain
 
 MEAN: Final = "mean"  # by which every board sorts its headline in addresses
@@ -52,7 +51,7 @@ def further_values(task: str, tables: Iterable[Mapping[str, Any]]) -> tuple[floa
     """Return the values of `further_of` from a run's stored tables of scores, None where there is none."""
     names = _FURTHER.get(_family(task), {})
     found = (from_plain(heldout_scoring.ScoreTable, each) for each in tables)
-    values = next((dict(table.rows) for table in found if table.title.startswith(ALL_FIGURES)), {})
+    values = next((dict(table.rows) for table in found if table.has_all_figures), {})
     return tuple(values.get(name) for name in names)
 
 

@@ -33,8 +33,7 @@ from app.results.submissions import class_values
 from app.web.charts.dots import Dot, DotRow, Range, dot_chart, series_of, symmetric
 from app.web.charts.shapes import Column, Drawing, Figure, Table
 from heldout_scoring import Comparison, HolmFamily, Replicates, compare, holm
-from heldout_scoring.analysis.images import ImageOutcomes, read_outcomes
-from heldout_scoring.statistics.resampling import read_replicates
+from heldout_scoring.analysis import ImageOutcomes
 from heldout_scoring.stored import from_plain, to_plain
 
 
@@ -525,7 +524,7 @@ def _statistics(platform: Platform, run_ids: Sequence[int], family: BoardFamily 
         with platform.transaction() as session:
             kept = analyses.comparison_data(session, run_ids)
         compared = [
-            (read_replicates(kept[run].replicates), read_outcomes(kept[run].image_outcomes))
+            (Replicates.of_bytes(kept[run].replicates), ImageOutcomes.of_bytes(kept[run].image_outcomes))
             for run in run_ids
         ]
         return json.dumps(to_plain(statistics_of(compared, family.family if family else None))).encode()

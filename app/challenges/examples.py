@@ -17,7 +17,6 @@ from app.core.errors import NotFoundError
 from app.platform import Platform
 from heldout_scoring import Box, CompetitionInfo, Description, Layout, Part
 from heldout_scoring.competitions import expected_files
-from heldout_scoring.data.description import UNKNOWN_SIDE
 
 CONFIDENCE = 0.5
 WHOLE_IMAGE = 0  # object number of a person in a challenge whose layout set lists only images
@@ -103,7 +102,7 @@ def _layout(description: Description) -> Callable[[str], bytes]:
 
 def has_sizes(description: Description) -> bool:
     """Whether the sizes of all images are known, as boxes and masks require."""
-    return all(image.width != UNKNOWN_SIDE for image in (*description.images, *description.further))
+    return all(image.has_size for image in (*description.images, *description.further))
 
 
 def _sizes(description: Description) -> dict[str, tuple[int, int]]:

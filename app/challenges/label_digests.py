@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout_scoring import BoxConvention, GroundTruth
-from heldout_scoring.data.annotations import convert_boxes
 from heldout_scoring.data.label_maps import VOID
-from heldout_scoring.data.tables import Tables
 from heldout_scoring.stored import to_plain
 
 DECIMALS: Final = 3  # of a pixel; what converting between formats changes lies behind them
@@ -78,7 +76,7 @@ def _facts(truth: GroundTruth) -> Iterator[Fact]:
     lists, tables = truth.lists, truth.tables
     codes = _codes(lists.classes)
     images = lists.images
-    objects = [_joined(parts) for parts in _objects(tables, codes)]
+    objects = [_joined(parts) for parts in _objects(truth, codes)]
     owners = [images[place] for place in tables.objects.image.tolist()]
     yield from zip(owners, objects, strict=True)
     parts = tables.parts
@@ -95,8 +93,8 @@ def _facts(truth: GroundTruth) -> Iterator[Fact]:
         for of_class, place in np.argwhere(tables.labels == label).tolist():
             yield images[place], _joined([b"label", codes[of_class].tobytes(), b"%d" % label])
     yield from _of_pairs(b"verified", tables.verified, images, codes)
-    yield from _of_label_images(lists.segmentation, tables, codes)
-    yield from _of_coco(tables, images, codes)
+    yield from _of_label_images(truth, codes)
+    yield from _of_coco(truth, codes)
 
 
 def _codes(names: Sequence[str]) -> Codes:
@@ -107,14 +105,14 @@ def _codes(names: Sequence[str]) -> Codes:
 
 def _boxes(boxes: NDArray[np.float64], convention: BoxConvention) -> NDArray[np.float64]:
     with np.errstate(over="ignore"):
-        rounded = np.round(convert_boxes(boxes, convention, BoxConvention.HALF_OPEN), DECIMALS)
+        rounded = np.round(convention.convert(boxes, BoxConvention.HALF_OPEN), DECIMALS)
     return np.ascontiguousarray(rounded + 0.0, "<f8")  # no negative zeros
 
 
-def _objects(tables: Tables, codes: Codes) -> Iterator[list[bytes]]:
+def _objects(truth: GroundTruth, codes: Codes) -> Iterator[list[bytes]]:
     """What each object is: class, box, flags."""
-    objects = tables.objects
-    boxes = _boxes(objects.boxes, tables.convention)
+    objects = truth.tables.objects
+    boxes = _boxes(objects.boxes, truth.tables.convention)
     flags = np.column_stack([objects.difficult, objects.truncated, objects.occluded, objects.group_of])
     for row, name in enumerate(objects.name.tolist()):
         yield [b"object", codes[name].tobytes(), boxes[row].tobytes(), flags[row].tobytes()]
@@ -127,9 +125,9 @@ def _of_pairs(
         yield images[place], _joined([what, codes[of_class].tobytes()])
 
 
-def _of_label_images(names: Sequence[str], tables: Tables, codes: Codes) -> Iterator[Fact]:
+def _of_label_images(truth: GroundTruth, codes: Codes) -> Iterator[Fact]:
     """The label images that have anything besides the background."""
-    masks = tables.masks
+    names, masks = truth.lists.segmentation, truth.tables.masks
     label_codes, named = np.zeros(VOID + 1, "<u8"), codes[: VOID - 1]
     label_codes[1 : len(named) + 1] = named
     label_codes[VOID] = 1
@@ -145,9 +143,9 @@ def _of_label_images(names: Sequence[str], tables: Tables, codes: Codes) -> Iter
             )
 
 
-def _of_coco(tables: Tables, images: Sequence[str], codes: Codes) -> Iterator[Fact]:
+def _of_coco(truth: GroundTruth, codes: Codes) -> Iterator[Fact]:
     """What COCO's annotation has besides the objects: masks, and what LVIS knows of classes in images."""
-    table = tables.coco
+    table, images = truth.tables.coco, truth.lists.images
     if table is None:
         return
     if table.run_first is not None and table.run_start is not None and table.run_end is not None:

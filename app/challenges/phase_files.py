@@ -26,7 +26,6 @@ from app.platform import Platform
 from app.storage import digest_of
 from heldout_scoring import CompetitionInfo, Description, Limits, PublicCounts
 from heldout_scoring.competitions import name_of
-from heldout_scoring.data.description import UNKNOWN_SIDE
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +188,7 @@ def image_table(platform: Platform, challenge: str, image_set: str) -> str:
     lines = csv.writer(written, lineterminator="\n")
     lines.writerow(("name", "width", "height"))
     lines.writerows(
-        (each.id, *("" if side == UNKNOWN_SIDE else side for side in (each.width, each.height)))
-        for each in description.images
+        (each.id, *((each.width, each.height) if each.has_size else ("", ""))) for each in description.images
     )
     return written.getvalue()
 

@@ -42,9 +42,8 @@ from app.results.scores import RunScores, load_headlines, load_scores
 from app.web.charts.curves import Axes, Curve
 from app.web.charts.shapes import Figure
 from app.web.dependencies import render_template
-from heldout_scoring.data.matches import RankedPredictions
+from heldout_scoring import IGNORED, TRUE_POSITIVE, RankedPredictions
 from heldout_scoring.evaluation import columns_of
-from heldout_scoring.metrics.ranking import IGNORED, TRUE_POSITIVE
 from heldout_scoring.stored import from_plain
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from app.images.hard_images import (
@@ -23,20 +24,26 @@ from app.images.hard_images import (
     labels_of_persons,
 )
 from app.images.packs import pack
-from heldout_scoring import BoxConvention, GroundTruth, competition_of, protocol_of
-from heldout_scoring.analysis.errors import RankedDetections, read_ranked_detections
-from heldout_scoring.analysis.images import (
+from heldout_scoring import (
+    PARTS,
+    BoxConvention,
+    GroundTruth,
+    ImageCounts,
+    RankedPredictions,
+    competition_of,
+    open_matches,
+    protocol_of,
+)
+from heldout_scoring.analysis import (
     Examples,
+    RankedDetections,
     examples_of_detections,
     examples_of_ranking,
     examples_of_segmentation,
+    read_ranked_detections,
 )
-from heldout_scoring.data.annotations import convert_boxes
-from heldout_scoring.data.arrays import Bytes, Floats, Labels
-from heldout_scoring.data.matches import ImageCounts, RankedPredictions, open_matches
-from heldout_scoring.data.tables import PARTS
+from heldout_scoring.data.label_maps import LABEL_COLOURS
 from heldout_scoring.evaluation import read_predictions
-from heldout_scoring.readers.voc_annotations import LABEL_COLOURS
 
 MAX_PREDICTIONS: Final = 100  # per image
 EXAMPLES: Final = 12  # images per list
@@ -260,14 +267,14 @@ def hard_images(truth_file: Path, statistics: Sequence[Path]) -> bytes:
     return _json(_IMAGES, tuple(listed))
 
 
-def _labels(truth: GroundTruth, ranking: RankedPredictions) -> Labels | None:
+def _labels(truth: GroundTruth, ranking: RankedPredictions) -> NDArray[np.int8] | None:
     """Label each image: 1 if it has the class, -1 if not, 0 if it does not count. None for parts of persons."""
     name, lists = ranking.class_name, truth.lists
     if name in lists.actions:
         return labels_of_persons(ranking, len(lists.images))
     if not lists.main or name not in lists.classes:
         return None
-    labels: Labels = truth.tables.labels[lists.classes.index(name)]
+    labels: NDArray[np.int8] = truth.tables.labels[lists.classes.index(name)]
     return labels
 
 
@@ -294,9 +301,7 @@ def _detections(truth: GroundTruth, found: Sequence[RankedDetections]) -> Predic
     confidence = np.concatenate([each.ranked.confidence for each in found])
     outcomes = np.concatenate([each.ranked.outcomes for each in found])
     label = np.repeat(np.arange(len(found)), [len(each.ranked.image) for each in found])
-    boxes = np.concatenate(
-        [convert_boxes(each.boxes, each.convention, BoxConvention.HALF_OPEN) for each in found]
-    )
+    boxes = np.concatenate([each.convention.convert(each.boxes, BoxConvention.HALF_OPEN) for each in found])
     order = np.lexsort((-confidence, image))
     first = np.searchsorted(image[order], image[order])
     kept = order[np.arange(len(order)) - first < MAX_PREDICTIONS]
@@ -371,7 +376,7 @@ def _predicted_label_images(archive: Path, truth: GroundTruth, competition: int)
     return {each.value.image: _label_image(each.value.labels) for each in files if each.value is not None}
 
 
-def _label_image(labels: Bytes) -> bytes:
+def _label_image(labels: NDArray[np.uint8]) -> bytes:
     from PIL import Image  # noqa: PLC0415 - needed only for label images
 
     image = Image.fromarray(labels, "P")
@@ -398,10 +403,10 @@ def _by_confidence(prediction: DrawnPrediction) -> float:
     return -prediction.confidence
 
 
-def _edges(boxes: Floats, convention: BoxConvention) -> list[Box]:
-    return [_rounded(box) for box in convert_boxes(boxes, convention, BoxConvention.HALF_OPEN)]
+def _edges(boxes: NDArray[np.float64], convention: BoxConvention) -> list[Box]:
+    return [_rounded(box) for box in convention.convert(boxes, BoxConvention.HALF_OPEN)]
 
 
-def _rounded(box: Floats) -> Box:
+def _rounded(box: NDArray[np.float64]) -> Box:
     left, top, right, bottom = (round(edge, 1) for edge in box.tolist())
     return left, top, right, bottom

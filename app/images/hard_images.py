@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from heldout_scoring.analysis.images import image_shares
-from heldout_scoring.data.arrays import Flags, Floats, Labels
-from heldout_scoring.data.matches import ImageCounts, RankedPredictions
-from heldout_scoring.metrics.ranking import FALSE_POSITIVE, TRUE_POSITIVE
+from heldout_scoring import FALSE_POSITIVE, TRUE_POSITIVE, ImageCounts, RankedPredictions
+from heldout_scoring.analysis import image_shares
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ def _ranks(ranking: RankedPredictions, images: int) -> Floats:
     return ranks
 
 
-def _first(ranks: Floats, chosen: Flags, count: int) -> tuple[HardImage, ...]:
+def _first(ranks: Floats, chosen: NDArray[np.bool_], count: int) -> tuple[HardImage, ...]:
     places = np.flatnonzero(chosen)
     first = places[np.argsort(ranks[places], kind="stable")[:count]]
     return tuple(map(HardImage, first.tolist(), np.abs(ranks[first]).tolist()))

@@ -36,7 +36,6 @@ from app.models import (
 from app.platform import Platform
 from app.results import artefacts
 from app.submissions.retention import removable
-from heldout_scoring.data.description import UNKNOWN_SIDE
 
 log = structlog.get_logger()
 
@@ -363,7 +362,7 @@ def _listing(folder: Path) -> Sequence[str]:
 
 
 def _picture_file(root: Path, image: heldout_scoring.Image, file: str | None) -> PictureFile:
-    known = image.width != UNKNOWN_SIDE
+    known = image.has_size
     width, height = (image.width, image.height) if known else (None, None)
     if file is None:
         return PictureFile(image.id, width, height, problem="there is no such file")

@@ -27,7 +27,7 @@ from app.images.pictures import (
 )
 from app.models import Picture, PictureSource
 from app.platform import Platform
-from heldout_scoring.readers.voc_annotations import label_colours
+from heldout_scoring.data.label_maps import label_colours
 
 SHOWN: Final = 10  # predictions of a method that are shown without a threshold
 MOST_METHODS: Final = 5

@@ -16,14 +16,13 @@ from app.intake.findings import labelled
 from app.intake.layouts import CLASS_FOLDERS, COCO, AnnotatedSet, is_name
 from app.intake.reports import ClassChoice, ClassCount, Report
 from heldout_scoring import GroundTruth, Problem, Problems
-from heldout_scoring.data.layouts import PERSON
-from heldout_scoring.data.truth import choose_classes
 from heldout_scoring.evaluation import missing_truth
 
 LONGEST: Final = 100  # characters of a new name
 MOST_CHOSEN: Final = 2000  # classes
 # tasks whose results name persons by their number among the objects of an image
 LAYOUT: Final = "layout"
+PERSON: Final = "person"  # the class whose parts are annotated
 ACTION: Final = "action"
 
 
@@ -90,7 +89,7 @@ def completed(choices: Sequence[ClassChoice], found: Collection[str]) -> tuple[C
 def _with_classes(found: AnnotatedSet, names: Mapping[str, str]) -> AnnotatedSet:
     """An image set with some of its classes; of folders of classes, pictures that show none of these are left out."""
     ignored = tuple(each for each in counts_of(found.truth) if each.name not in names)
-    truth = choose_classes(found.truth, names)
+    truth = found.truth.choose_classes(names)
     if ignored and found.layout == CLASS_FOLDERS:
         truth = _without_unlabelled_images(truth)
     return replace(found, truth=truth, ignored=ignored)

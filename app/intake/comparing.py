@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from app.intake.findings import labelled, row_hashes
 from app.intake.reports import Renamed, VersionComparison
-from heldout_scoring import BoxConvention, GroundTruth
-from heldout_scoring.data.annotations import convert_boxes
-from heldout_scoring.metrics.matching import iou_half_open
+from heldout_scoring import BoxConvention, GroundTruth, iou_matrix
 
 SAME: Final = (
     0.5  # IoU from which two boxes are of one object, and share from which two names are of one class
@@ -241,7 +239,7 @@ class _Objects:
         label = objects.name.astype(np.int64)
         if classes is not None and len(classes):
             label = np.where(classes[label] >= 0, classes[label], -1 - label)
-        edges = convert_boxes(objects.boxes, truth.tables.convention, BoxConvention.HALF_OPEN)
+        edges = truth.tables.convention.convert(objects.boxes, BoxConvention.HALF_OPEN)
         found = cls(image, label, edges, np.column_stack([objects.difficult, objects.group_of]))
         return found.taken(image >= 0)
 
@@ -297,7 +295,7 @@ def _paired(one: _Objects, other: _Objects, may: Callable[[int, int], bool]) -> 
             mine.setdefault(image, []).append(number)
     for image, rows in mine.items():
         columns = of_image[image]
-        overlap = iou_half_open(one.edges[rows][:, None], other.edges[columns][None])
+        overlap = iou_matrix(one.edges[rows], other.edges[columns])
         first, second = np.nonzero(overlap >= SAME)
         taken_first: set[int] = set()
         taken_second: set[int] = set()

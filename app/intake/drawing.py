@@ -14,8 +14,7 @@ from app.intake.findings import labelled
 from app.intake.layouts import AnnotatedSet, pictures_of
 from app.intake.unpacking import SentPicture, Unpacked
 from heldout_scoring import BoxConvention, GroundTruth
-from heldout_scoring.data.annotations import convert_boxes
-from heldout_scoring.readers.voc_annotations import label_colours
+from heldout_scoring.data.label_maps import label_colours
 from heldout_scoring.stored import to_plain
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ def _drawn(
         canvas = _with_labels(canvas, truth.tables.masks[annotation.masks[image]])
     objects = truth.tables.objects
     rows = np.flatnonzero(objects.image == annotation.places.get(image, -1))
-    edges = convert_boxes(objects.boxes[rows], truth.tables.convention, BoxConvention.HALF_OPEN)
+    edges = truth.tables.convention.convert(objects.boxes[rows], BoxConvention.HALF_OPEN)
     scaled = edges * np.tile([canvas.width / made.width, canvas.height / made.height], 2)
     pen = ImageDraw.Draw(canvas)
     for row, box in zip(rows.tolist(), np.clip(scaled, -10, 2 * max(LARGEST)).tolist(), strict=True):

@@ -20,7 +20,6 @@ from app.intake.layouts import CLASS_FOLDERS, AnnotatedSet, pictures_of
 from app.intake.reports import HIDDEN, IMAGES
 from app.intake.unpacking import SentPicture, Unpacked
 from heldout_scoring import BoxConvention, GroundTruth, Problem, Problems, Rule
-from heldout_scoring.data.annotations import convert_boxes
 
 MOST_NAMED: Final = 5  # pictures or classes in a sentence
 WIDE: Final = 0.2  # half an interval that is worth a warning
@@ -180,7 +179,7 @@ def _of_boxes(found: AnnotatedSet) -> Iterator[Problem]:
     if not len(objects.boxes):
         return
     sides = tables.sizes[objects.image].astype(np.float64)
-    edges = convert_boxes(objects.boxes, tables.convention, BoxConvention.HALF_OPEN)
+    edges = tables.convention.convert(objects.boxes, BoxConvention.HALF_OPEN)
     meant = other_convention(edges, sides, tables.convention)
     if meant:
         yield Problem("box-convention", Rule(meant), found.source)
@@ -243,7 +242,7 @@ def convention_of(truth: GroundTruth) -> str:
     tables = truth.tables
     if not len(tables.objects.boxes):
         return ""
-    edges = convert_boxes(tables.objects.boxes, tables.convention, BoxConvention.HALF_OPEN)
+    edges = tables.convention.convert(tables.objects.boxes, BoxConvention.HALF_OPEN)
     facts = BoxFacts.of(edges, tables.sizes[tables.objects.image].astype(np.float64))
     words = (
         "pixels counted from 1, the last ones included"

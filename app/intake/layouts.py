@@ -17,15 +17,20 @@ import heldout_scoring
 from app.images.matching import SUFFIXES, image_of, size_problem
 from app.intake.reports import HIDDEN, IMAGES, PUBLIC, ClassCount
 from app.intake.unpacking import ReadingLimits, SentContent, SentPicture, Unpacked, keep_picture
-from heldout_scoring import Entry, GroundTruth, Problem, Problems, Rule, SubmissionError, TreeError
+from heldout_scoring import (
+    Annotation,
+    Entry,
+    GroundTruth,
+    Image,
+    Problem,
+    Problems,
+    Rule,
+    SubmissionError,
+    TreeError,
+)
 from heldout_scoring.competitions import CHALLENGES
-from heldout_scoring.data.description import UNKNOWN_SIDE
-from heldout_scoring.data.label_maps import beyond_classes, misnamed
-from heldout_scoring.readers.coco_json.instances import read_instances
-from heldout_scoring.readers.voc_annotations import READERS as ANNOTATION_READERS
-from heldout_scoring.readers.voc_annotations import AnnotationError, MaskError, read_label_image, read_size
-from heldout_scoring.readers.voc_tree import KitFiles
-from heldout_scoring.tasks.task import NO_NUMBER
+from heldout_scoring.data.label_maps import MaskError, beyond_classes, misnamed, read_label_image
+from heldout_scoring.evaluation import problems_of_coco
 
 VOC, COCO, TABLE, CLASS_FOLDERS, LABEL_IMAGES = (
     "development kit (VOC)", "COCO JSON", "table (CSV)", "a folder for each class", "label images"
@@ -41,6 +46,7 @@ SET_NAMES: Final[Mapping[str, str]] = {PUBLIC: "val", HIDDEN: "test"}
 USUAL_SETS: Final = ("trainval", "train", "val", "minival", "test-dev", "test")
 LARGEST_LOOKED_INTO: Final = 200 << 20  # bytes of a JSON file that is parsed again for warnings
 MOST_NAMED: Final = 3  # names in a sentence
+ID_0: Final = "the annotation is numbered 0 as 'id': as in the official program, what matches such an object is a false positive"
 OUTSIDE: Final = "reaches beyond its image by more than a pixel"
 
 Size = tuple[int, int]  # width and height
@@ -175,7 +181,9 @@ def _read_kit(reading: Reading, kit: Path) -> Iterator[AnnotatedSet]:
             truth = heldout_scoring.read_tree(kit, image_set, problems=odd)
         except TreeError as error:
             _add_of_kit(reading, kit, error.problems)
-            reading.invalid.append(_images_of_kit(reading, kit, image_set))
+            _warn_of_boxes_outside(reading, kit, error.annotations)
+            sizes = {each.id: _known_size(each) for each in error.images}
+            reading.invalid.append(ListedImages(image_set, sizes))
             continue
         if truth.lists.dataset != reading.unpacked.dataset and truth.lists.dataset not in CHALLENGES:
             truth = reading.own(truth, image_set)
@@ -197,23 +205,18 @@ def _add_of_kit(reading: Reading, kit: Path, problems: Sequence[Problem]) -> Non
             reading.problems.add(replace(problem, file=file))
 
 
-def _images_of_kit(reading: Reading, kit: Path, image_set: str) -> ListedImages:
-    """The listed images of a set that has problems; boxes of the others that reach beyond their image are warned of."""
-    files, sizes = KitFiles(kit, image_set), {}
-    for row in files.listed(files.main_folder / f"{image_set}.txt", (0, 1)):
-        path = files.annotation_file(row.image)
-        content = path.read_bytes() if path.is_file() else b""
-        sizes[row.image] = read_size(content)
-        try:
-            annotation = ANNOTATION_READERS[path.suffix](content)
-        except AnnotationError:
-            continue
+def _warn_of_boxes_outside(reading: Reading, kit: Path, annotations: Mapping[str, Annotation]) -> None:
+    """Warn of boxes beyond their image in a set that has problems; of others, findings count them."""
+    for file, annotation in annotations.items():
         for number, thing in enumerate(annotation.objects, 1):
             box, width, height = thing.box, annotation.width, annotation.height
             if min(box.left, box.top) < 0 or box.right > width + 1 or box.bottom > height + 1:
                 message = f"the box of object {number} {OUTSIDE}"
-                reading.problems.warn(Problem("box-outside", Rule(message), reading.name(path)))
-    return ListedImages(image_set, sizes)
+                reading.problems.warn(Problem("box-outside", Rule(message), reading.name(kit / file)))
+
+
+def _known_size(image: Image) -> Size | None:
+    return (image.width, image.height) if image.has_size else None
 
 
 def _sets_of_kit(kit: Path) -> tuple[str, ...]:
@@ -265,11 +268,7 @@ def _read_coco(reading: Reading, path: Path) -> Iterator[AnnotatedSet]:
 
 def _add_all_of_coco(reading: Reading, name: str, data: bytes, error: SubmissionError) -> None:
     """Add every problem of a file, also those of masks, which are so many at times that they would leave no room for others."""
-    found = Problems()
-    try:
-        read_instances(data, file=name, masks=b'"segmentation"' in data, problems=found)
-    except SubmissionError as all_of_it:
-        found.extend(() if found.listed else all_of_it.problems)
+    found = problems_of_coco(data, file=name)
     known = {str(each) for each in found.listed}
     others = (replace(each, file=name) for each in error.problems)
     reading.problems.extend(each for each in others if str(each) not in known)
@@ -358,7 +357,7 @@ def _look_at_annotations(annotations: "Records", warn: Callable[[str, Rule], Non
         if "iscrowd" not in each:
             warn("missing-iscrowd", Rule("'iscrowd' is missing; taken for 0", place=place))
         if each.get("id") == 0:
-            warn("id-0", Rule(f"the annotation is {NO_NUMBER}", place=place))
+            warn("id-0", Rule(ID_0, place=place))
 
 
 Records = list[tuple[int, dict[str, Any]]]  # objects with their places
@@ -613,10 +612,7 @@ def pictures_of(unpacked: Unpacked, found: AnnotatedSet) -> Mapping[str, SentPic
 
 def _listed(found: AnnotatedSet) -> ListedImages:
     description = found.truth.description
-    sizes = {
-        image.id: None if image.width == UNKNOWN_SIDE else (image.width, image.height)
-        for image in (*description.images, *description.further)
-    }
+    sizes = {image.id: _known_size(image) for image in (*description.images, *description.further)}
     return ListedImages(found.name, sizes, found.files, numbered=bool(description.class_numbers))
 
 

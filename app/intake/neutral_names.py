@@ -16,7 +16,6 @@ from app.images.stripping import stripped
 from app.intake.layouts import AnnotatedSet, pictures_of
 from app.intake.unpacking import ProgressNotes, SentPicture, Unpacked, digest_of
 from heldout_scoring import Problem
-from heldout_scoring.data.truth import rename_images
 
 DIGITS: Final = 10
 SECRET: Final = 32  # bytes
@@ -72,7 +71,7 @@ def make_neutral(
             picture = _stripped(unpacked, sent[old], new)
             unpacked.pictures[picture.path.name] = picture
             files[new] = picture.path.name
-        renamed.append(replace(found, truth=rename_images(found.truth, names), files=files))
+        renamed.append(replace(found, truth=found.truth.rename_images(names), files=files))
     for each in {picture.path: picture for some in pictures for picture in some.values()}.values():
         if each.path not in kept:
             unpacked.pictures.pop(each.path.name)

@@ -25,10 +25,7 @@ from heldout_scoring import (
     Layouts,
     Part,
 )
-from heldout_scoring.data.description import UNKNOWN_SIDE
-from heldout_scoring.data.tables import PARTS
-from heldout_scoring.evaluation import Predictions, is_scorable, missing_truth
-from heldout_scoring.metrics.layouts import persons_of_layout_set
+from heldout_scoring.evaluation import Predictions, is_scorable, missing_truth, task_of
 from heldout_scoring.stored import to_plain
 
 EMPTY, RANDOM, JITTERED = KINDS = ("empty", "random", "jittered")
@@ -141,14 +138,14 @@ def _moved(boxes: NDArray[np.float64], random: Random) -> NDArray[np.float64]:
 
 def _anywhere(truth: GroundTruth, image: NDArray[Any], random: Random) -> NDArray[np.float64]:
     """A box anywhere in each of these images."""
-    sides = np.where(truth.tables.sizes == UNKNOWN_SIDE, USUAL, truth.tables.sizes)[image]
+    sides = np.where(truth.tables.has_size[:, None], truth.tables.sizes, USUAL)[image]
     corners = np.sort(random.uniform(size=(2, len(image), 2)), axis=0) * sides
     return np.hstack([corners[0] + 1, corners[1] + 1])
 
 
 def _layouts(truth: GroundTruth, kind: str, random: Random) -> Layouts:
     """No layout; a head, a hand and a foot anywhere for each person; or every annotated part, moved a little."""
-    persons, lists = persons_of_layout_set(truth), truth.lists
+    persons, lists = task_of(Layouts.from_list([])).load(truth).people, truth.lists
     line = np.repeat(np.arange(len(persons.image)), persons.persons.count)
     image = persons.image[line]
     if kind == JITTERED:
@@ -158,8 +155,8 @@ def _layouts(truth: GroundTruth, kind: str, random: Random) -> Layouts:
         count = len(image) if kind == RANDOM else 0
         boxes = _anywhere(truth, image, random)
         owner, kinds = (
-            np.repeat(np.arange(count), len(PARTS)),
-            np.tile(np.arange(len(PARTS), dtype=np.int8), count),
+            np.repeat(np.arange(count), len(heldout_scoring.PARTS)),
+            np.tile(np.arange(len(heldout_scoring.PARTS), dtype=np.int8), count),
         )
         parts = _anywhere(truth, image[owner], random)
     first = np.searchsorted(owner, np.arange(len(image) + 1)).tolist()
@@ -167,7 +164,7 @@ def _layouts(truth: GroundTruth, kind: str, random: Random) -> Layouts:
     for row, person in enumerate(line.tolist()):
         own = slice(first[row], first[row + 1])
         found = tuple(
-            Part(PARTS[part], Box(*box))
+            Part(heldout_scoring.PARTS[part], Box(*box))
             for part, box in zip(kinds[own].tolist(), parts[own].tolist(), strict=True)
         )
         named = {"box": Box(*boxes[row].tolist())} if persons.boxed else {"object": lists.persons[person][1]}
@@ -230,7 +227,7 @@ def _instance_masks(truth: GroundTruth, kind: str, random: Random) -> InstanceMa
     sizes = truth.tables.sizes.astype(np.int64)
     found = _boxes(truth, RANDOM if kind == RANDOM else EMPTY, random)
     image, label = (table.image, table.label) if kind == JITTERED else (found.image, found.label)
-    if (sizes[image] == UNKNOWN_SIDE).any() or int(np.prod(sizes[image], axis=1).sum()) > MOST_PIXELS:
+    if not truth.tables.has_size[image].all() or int(np.prod(sizes[image], axis=1).sum()) > MOST_PIXELS:
         raise UnsupportedTrialError(
             "the masks are too large to be made up in memory, or the sizes of images are unknown"
         )

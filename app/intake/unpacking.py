@@ -16,7 +16,6 @@ from app.images.decoding import MAX_PIXELS, PictureError, check_beginning
 from app.images.matching import SUFFIXES
 from app.intake.reports import IMAGES, ROLES
 from heldout_scoring import Limits, Problem, Problems, Rule, SubmissionError
-from heldout_scoring.archives.members import Meter
 from heldout_scoring.archives.opening import is_archive, type_of, walk
 
 if TYPE_CHECKING:
@@ -193,9 +192,12 @@ def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Itera
             raise SubmissionError(Problem("unsupported-type", Rule(message), file.name))
         yield alone
         return
-    meter = Meter.of(file.path, limits.of_an_archive)
     for member in walk(
-        file.path, meter, problems, name=file.name, json=file.name.lower().endswith((".json.gz", ".json.xz"))
+        file.path,
+        limits.of_an_archive,
+        problems,
+        name=file.name,
+        json=file.name.lower().endswith((".json.gz", ".json.xz")),
     ):
         if "__MACOSX" in member.name or PurePosixPath(member.name).name.startswith("."):
             continue

@@ -29,20 +29,18 @@ from heldout_scoring import (
     GroundTruth,
     Limits,
     PublicCounts,
+    Replicates,
     SubmissionError,
     bootstrap,
     evaluate,
     intervals_of,
+    open_matches,
     standard_error_of_difference,
     standings,
     validate,
 )
-from heldout_scoring.analysis.errors import Diagnosis, Files, NoDiagnosisError, diagnose
-from heldout_scoring.analysis.images import outcomes_by_image, pack_outcomes
-from heldout_scoring.data.matches import open_matches
+from heldout_scoring.analysis import Diagnosis, Files, NoDiagnosisError, diagnose, outcomes_by_image
 from heldout_scoring.evaluation import missing_truth
-from heldout_scoring.statistics.bootstrap import sample_of
-from heldout_scoring.statistics.resampling import pack_replicates, read_replicates
 from heldout_scoring.stored import to_plain
 
 log = structlog.get_logger()
@@ -117,10 +115,8 @@ def analyse(
     replicates = bootstrap(result, ground_truth, statistics=statistics)
     replicates = replace(replicates, setup=replace(replicates.setup, truth=truth_id))
     kept = {
-        "replicates": pack_replicates(replicates),
-        "image_outcomes": pack_outcomes(
-            outcomes_by_image(sample_of(result, ground_truth, statistics=statistics))
-        ),
+        "replicates": replicates.content,
+        "image_outcomes": outcomes_by_image(result, ground_truth, statistics=statistics).content,
     }
     try:
         diagnosis = diagnose(result, ground_truth, Files(archive, limits, statistics))
@@ -140,7 +136,7 @@ def groups(replicates: tuple[tuple[int, bytes], ...]) -> bytes:
     protocol and classes is compared; the other runs, and those without a headline score, get no letters. letters: by run id,
     none where more than `MOST_LETTERED` runs are compared; family: a `HolmFamily`.
     """
-    drawn = {str(run): read_replicates(content) for run, content in replicates}
+    drawn = {str(run): Replicates.of_bytes(content) for run, content in replicates}
     comparable = {run: each for run, each in drawn.items() if each.scores[-1] is not None}
     kinds = Counter((each.setup, each.draws, each.names) for each in comparable.values())
     most = max(kinds, key=kinds.__getitem__, default=None)

@@ -22,9 +22,8 @@ from app.models import Phase, Result, Run, RunAnalysis, Submission, Upload
 from app.platform import Platform
 from app.results import scored_runs
 from app.storage import content_key
-from heldout_scoring.analysis.errors import Diagnosis, ErrorBreakdown, ErrorKind, Sweep, Swept
-from heldout_scoring.analysis.images import read_outcomes
-from heldout_scoring.statistics.resampling import read_replicates
+from heldout_scoring import Replicates
+from heldout_scoring.analysis import Diagnosis, ErrorBreakdown, ErrorKind, ImageOutcomes, Sweep, Swept
 from heldout_scoring.stored import from_plain
 
 EXPLANATIONS: Final = {
@@ -259,8 +258,8 @@ def _store(platform: Platform, run_id: int, made: Mapping[str, Any]) -> None:
     """Store a child's output, after checking that pages can read it."""
     from_plain(Diagnosis, made["diagnosis"])
     kept = ComparisonData(*(base64.b64decode(made[name]) for name in ("replicates", "image_outcomes")))
-    read_replicates(kept.replicates)
-    read_outcomes(kept.image_outcomes)
+    Replicates.of_bytes(kept.replicates)
+    ImageOutcomes.of_bytes(kept.image_outcomes)
     with platform.transaction() as session:
         store(session, run_id, made["diagnosis"], kept)
         queue.add_boards(

@@ -19,7 +19,6 @@ from app.platform import Platform
 from app.results.scored_runs import visible_run
 from app.web import tables as exports
 from heldout_scoring.stored import from_plain
-from heldout_scoring.tasks.task import DIFFICULT_INCLUDED
 
 NO_VALUE = "no value"
 
@@ -105,7 +104,7 @@ def table_view(table: heldout_scoring.ScoreTable) -> ExhibitView:
 def with_difficult(tables: Iterable[Mapping[str, Any]]) -> Mapping[str, float | None]:
     """Return the values with difficult objects included, from a run's tables of scores; the mean is under "mean"."""
     every = (from_plain(heldout_scoring.ScoreTable, one) for one in tables)
-    return next((dict(table.rows) for table in every if table.title.endswith(DIFFICULT_INCLUDED)), {})
+    return next((dict(table.rows) for table in every if table.includes_difficult), {})
 
 
 def curve_view(curve: heldout_scoring.Curve) -> CurveView:

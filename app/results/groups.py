@@ -17,7 +17,6 @@ from app.jobs.sandbox import ChildLimits, run_in_subprocess
 from app.models import BoardGroups, RunAnalysis
 from app.platform import Platform
 from heldout_scoring import HolmFamily, Replicates
-from heldout_scoring.statistics.resampling import pack_replicates, read_replicates
 from heldout_scoring.stored import from_plain
 
 MOST_RUNS: Final = 1000  # compared in pairs, the best of a board
@@ -122,10 +121,10 @@ def compute(platform: Platform, board: tuple[int, int], run_ids: Sequence[int], 
 def _compare(platform: Platform, run_ids: Sequence[int]) -> dict[str, Any]:
     with platform.transaction() as session:
         drawn = [
-            (run, headline_of(read_replicates(content))) for run, content in replicates(session, run_ids)
+            (run, headline_of(Replicates.of_bytes(content))) for run, content in replicates(session, run_ids)
         ]
     drawn.sort(key=lambda each: -(each[1].scores[-1] or 0.0))
-    headlines = tuple((run, pack_replicates(each)) for run, each in drawn[:MOST_RUNS])
+    headlines = tuple((run, each.content) for run, each in drawn[:MOST_RUNS])
     settings = platform.settings
     limits = ChildLimits(seconds=settings.delivery_seconds, memory=settings.child_memory, nice=10)
     compared: dict[str, Any] = json.loads(run_in_subprocess(limits, sandbox.groups, headlines))

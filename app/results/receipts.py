@@ -17,7 +17,7 @@ from app.core.errors import NotFoundError, StorageUnavailableError
 from app.models import GroundTruth, Phase, Result, Run, RunState
 from app.platform import Platform
 from app.results.scored_runs import visible_run
-from heldout_scoring.data.matches import open_matches
+from heldout_scoring import open_matches
 
 log = structlog.get_logger()
 

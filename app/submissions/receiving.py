@@ -38,7 +38,7 @@ from app.submissions.uploads import (
 )
 from app.web.formats import size
 from app.web.transfers import append_to
-from heldout_scoring.archives.results import PLAIN_FILES, is_single_file, result_path
+from heldout_scoring.competitions import PLAIN_FILES, is_single_file, result_path
 
 
 async def send(

@@ -39,7 +39,6 @@ from app.submissions.quotas import QuotaLine
 from app.submissions.submitting import prior_results
 from app.submissions.uploads import UploadView
 from heldout_scoring import CompetitionInfo, Limits
-from heldout_scoring.archives.results import has_any_name
 
 LONGEST_NAME: Final = 40
 MOST_COMPETITIONS: Final = 20
@@ -75,7 +74,7 @@ class ExpectedFiles:
     @property
     def has_any_name(self) -> bool:
         """Whether its prediction file may have any name."""
-        return has_any_name(self.info.file_pattern)
+        return self.info.has_any_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from app.storage import DIGEST
 from app.submissions import retention
 from app.submissions.retention import Retention, expires_at
 from app.web.tus import parse_metadata, parse_sha256, parse_size
-from heldout_scoring.archives.results import is_single_file, result_path, unknown_file
+from heldout_scoring.competitions import is_single_file, result_path, unknown_file
 
 
 @dataclass(frozen=True, slots=True)

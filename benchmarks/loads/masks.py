@@ -11,10 +11,9 @@ from PIL import Image, ImageDraw
 from benchmarks.loads.archives import Results, prepare
 from benchmarks.loads.scene import CLASSES, DATASET, IMAGE_SET
 from heldout_scoring.data.arrays import Bytes
-from heldout_scoring.data.label_maps import VOID, LabelRuns
+from heldout_scoring.data.label_maps import LABEL_COLOURS, VOID, LabelRuns
 from heldout_scoring.data.tables import ActionLabels, Lists, Objects, Parts, Tables
 from heldout_scoring.data.truth import GroundTruth
-from heldout_scoring.readers.voc_annotations import LABEL_COLOURS
 
 COMPETITION: Final = 5
 IMAGES: Final = 1_456

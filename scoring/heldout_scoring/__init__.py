@@ -15,12 +15,20 @@ from .competitions import (
 if TYPE_CHECKING:
     from .analysis.images import Statistics, count_objects
     from .archives.png import labels_to_png
-    from .coco_evaluation import evaluate_coco
     from .data.annotations import AnnotatedObject, Annotation, Box, BoxConvention, Part
     from .data.description import Description, Image, Limits, PublicCounts
     from .data.label_maps import InstanceMasks, LabelMaps
     from .data.layouts import Layout, Layouts, layouts_to_xml
+    from .data.matches import (
+        FALSE_POSITIVE,
+        IGNORED,
+        TRUE_POSITIVE,
+        ImageCounts,
+        RankedPredictions,
+        open_matches,
+    )
     from .data.predictions import Confidences, Detections
+    from .data.tables import PARTS
     from .data.truth import GroundTruth
     from .errors import (
         DataError,
@@ -34,7 +42,7 @@ if TYPE_CHECKING:
         Severity,
         SubmissionError,
     )
-    from .evaluation import SCORER, evaluate
+    from .evaluation import SCORER, evaluate, evaluate_coco
     from .exhibits import EXHIBITS, ConfusionMatrix, Curve, Exhibit, RocCurve, ScoreTable
     from .metrics.shorthand import ApRule, average_precision, confusion_matrix, iou_matrix
     from .parallel import use_threads
@@ -91,9 +99,13 @@ __version__ = "0.1.0"
 __all__ = [
     "COCO",
     "EXHIBITS",
+    "FALSE_POSITIVE",
+    "IGNORED",
     "LVIS",
+    "PARTS",
     "PROTOCOLS",
     "SCORER",
+    "TRUE_POSITIVE",
     "VOC2006",
     "VOC2007",
     "VOC2008",
@@ -122,6 +134,7 @@ __all__ = [
     "GroundTruth",
     "HolmFamily",
     "Image",
+    "ImageCounts",
     "InstanceMasks",
     "Interval",
     "IntervalTable",
@@ -137,6 +150,7 @@ __all__ = [
     "Protocol",
     "PublicCounts",
     "RankDiagram",
+    "RankedPredictions",
     "Replicates",
     "Result",
     "RocCurve",
@@ -170,6 +184,7 @@ __all__ = [
     "iou_matrix",
     "labels_to_png",
     "layouts_to_xml",
+    "open_matches",
     "protocol_of",
     "rank_methods",
     "read_hierarchy",
@@ -189,12 +204,20 @@ __all__ = [
 _NAMES: Final = {
     "analysis.images": ("Statistics", "count_objects"),
     "archives.png": ("labels_to_png",),
-    "coco_evaluation": ("evaluate_coco",),
     "data.annotations": ("AnnotatedObject", "Annotation", "Box", "BoxConvention", "Part"),
     "data.description": ("Description", "Image", "Limits", "PublicCounts"),
     "data.label_maps": ("InstanceMasks", "LabelMaps"),
     "data.layouts": ("Layout", "Layouts", "layouts_to_xml"),
+    "data.matches": (
+        "FALSE_POSITIVE",
+        "IGNORED",
+        "ImageCounts",
+        "RankedPredictions",
+        "TRUE_POSITIVE",
+        "open_matches",
+    ),
     "data.predictions": ("Confidences", "Detections"),
+    "data.tables": ("PARTS",),
     "data.truth": ("GroundTruth",),
     "errors": (
         "DataError",
@@ -208,7 +231,7 @@ _NAMES: Final = {
         "Severity",
         "SubmissionError",
     ),
-    "evaluation": ("SCORER", "evaluate"),
+    "evaluation": ("SCORER", "evaluate", "evaluate_coco"),
     "exhibits": ("ConfusionMatrix", "Curve", "EXHIBITS", "Exhibit", "RocCurve", "ScoreTable"),
     "metrics.shorthand": ("ApRule", "average_precision", "confusion_matrix", "iou_matrix"),
     "parallel": ("use_threads",),

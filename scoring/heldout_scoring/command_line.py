@@ -13,12 +13,11 @@ from typing import Any, Final, NoReturn
 
 from .analysis.images import Count, count_objects
 from .archives.results import default_limits
-from .coco_evaluation import NAMES, PROTOCOL, evaluate_coco
 from .competitions import CHALLENGES, CompetitionInfo, competitions, expected_files
 from .data.description import UNLIMITED, Description, Limits
 from .data.truth import GroundTruth
 from .errors import PathError, Problem, Problems, ScoringError, SubmissionError
-from .evaluation import columns_of, evaluate
+from .evaluation import COCO_PROTOCOL, COCO_PROTOCOLS, columns_of, evaluate, evaluate_coco
 from .exhibits import ConfusionMatrix
 from .parallel import DEFAULT_THREADS, use_threads
 from .protocols import PROTOCOLS, default_protocol
@@ -110,7 +109,7 @@ def _folders(path: Path, info: CompetitionInfo, description: Description) -> Ite
 
 def score(options: Namespace) -> Mapping[str, Any]:
     """Score results against a tree; with `bootstrap` each value has an interval of 95 %."""
-    if options.protocol in NAMES:
+    if options.protocol in COCO_PROTOCOLS:
         return score_coco_files(options)
     if options.masks or options.explain:
         raise WrongUseError("usage", "--masks and --explain go with --protocol coco or lvis only")
@@ -196,8 +195,8 @@ def score_coco_files(options: Namespace) -> Mapping[str, Any]:
     if given:
         verb = "does" if len(given) == 1 else "do"
         raise WrongUseError("usage", f"{', '.join(given)} {verb} not go with --protocol {options.protocol}")
-    if options.explain and options.protocol != PROTOCOL:
-        raise WrongUseError("usage", f"--explain goes with --protocol {PROTOCOL} only")
+    if options.explain and options.protocol != COCO_PROTOCOL:
+        raise WrongUseError("usage", f"--explain goes with --protocol {COCO_PROTOCOL} only")
     absent = [path for path in (options.truth, options.results) if not path.exists()]
     if absent:
         raise SubmissionError(*(Problem("no-file", f"there is no file '{path}'") for path in absent))

@@ -10,6 +10,12 @@ from typing import Final
 from .data.description import Description
 from .errors import NotFoundError
 
+JSON_FILES: Final = (".json", ".json.gz", ".json.xz")
+"""The endings of JSON files, plain and compressed on their own."""
+PLAIN_FILES: Final = (".txt", ".xml", JSON_FILES[0])
+"""The endings of prediction files that are not packed."""
+
+_LONGEST_NAME: Final = 80  # characters, which fit into the header of a tar archive
 _SUBJECTS: Final = {"{class}": "classes", "{action}": "actions", "{image}": "images"}
 
 
@@ -56,6 +62,15 @@ class CompetitionInfo:
     def needs_every_file(self) -> bool:
         """Whether every file is required: classes may be left out, images may not."""
         return "{image}" in self.file_pattern
+
+    @property
+    def has_any_name(self) -> bool:
+        """Whether its file may have any name: then it is the only one, and JSON.
+
+        >>> competition_of("COCO", 1).has_any_name, competition_of("VOC2012", 3).has_any_name
+        (True, False)
+        """
+        return self.file_pattern.endswith(JSON_FILES[0])
 
     def file_pattern_of(self, image_set: str) -> str:
         """The pattern for messages: 'Main/comp3_det_test_<class>.txt'."""
@@ -262,3 +277,48 @@ def file_name_as_regex(info: CompetitionInfo) -> re.Pattern[str]:
     pattern = re.escape(info.file_name).replace(r"\{", "{").replace(r"\}", "}")
     pattern = pattern.replace("{set}", "(?P<set>[^/]+?)")
     return re.compile(re.sub(r"\{(class|action|image)\}", "(?P<key>[^/]+)", pattern))
+
+
+def is_json_name(name: str) -> bool:
+    """Whether a file is called a JSON file, compressed or not.
+
+    >>> is_json_name("sub/my_results.JSON"), is_json_name("good.json.gz"), is_json_name("good.tar.gz")
+    (True, True, False)
+    """
+    return name.lower().endswith(JSON_FILES)
+
+
+def is_single_file(filename: str) -> bool:
+    """Whether this is the name of a single prediction file, not of an archive.
+
+    >>> is_single_file("comp3_det_test_car.txt"), is_single_file("results.tar.gz")
+    (True, False)
+    """
+    return filename.lower().endswith((*PLAIN_FILES, *JSON_FILES))
+
+
+def result_path(filename: str, dataset: str, image_set: str) -> str | None:
+    """The path of a prediction file in an archive; None if no competition of the challenge has such a file.
+
+    JSON may have any name; letters that an archive's paths must not have become underscores.
+
+    >>> result_path("comp3_det_test_car.txt", "VOC2007", "test"), result_path("car.txt", "VOC2007", "test")
+    ('results/VOC2007/Main/comp3_det_test_car.txt', None)
+    >>> result_path("my results.json.gz", "COCO", "val")
+    'results/COCO/my_results.json.gz'
+    """
+    for competition in competitions(dataset):
+        found = file_name_as_regex(competition).fullmatch(filename)
+        if found and found.groupdict().get("set", image_set) == image_set:
+            return "/".join(filter(None, ("results", dataset, competition.folder, filename)))
+    if is_json_name(filename) and any(each.has_any_name for each in competitions(dataset)):
+        plain = re.sub(r"[^A-Za-z0-9.-]", "_", filename)[-_LONGEST_NAME:]
+        return f"results/{dataset}/{'' if plain[0].isalnum() else 'file'}{plain}"
+    return None
+
+
+def unknown_file(filename: str, dataset: str, image_set: str) -> str:
+    """What is said of a single file whose name fits no competition."""
+    patterns = (each.file_pattern_of(image_set).rpartition("/")[2] for each in competitions(dataset))
+    expected = ", ".join(name for name in patterns if is_single_file(name))
+    return f"{filename} is not the name of a prediction file; expected an archive, or one of {expected}"

@@ -10,6 +10,9 @@ import numpy as np
 from .data.matches import RankedPredictions
 from .metrics.ranking import PrecisionRecall, RocPoints, ends_of_ties, precision_recall, roc
 
+ALL_FIGURES: Final = "All figures"
+DIFFICULT_INCLUDED: Final = "difficult objects included"
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
@@ -18,6 +21,16 @@ class ScoreTable:
     kind: ClassVar[str] = "score_table"
     title: str
     rows: tuple[tuple[str, float | None], ...]
+
+    @property
+    def has_all_figures(self) -> bool:
+        """Whether this is the table of every figure of COCO's protocols."""
+        return self.title.startswith(ALL_FIGURES)
+
+    @property
+    def includes_difficult(self) -> bool:
+        """Whether difficult objects count here, which they do not in the score itself."""
+        return self.title.endswith(DIFFICULT_INCLUDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +106,6 @@ class ConfusionMatrix:
     kind: ClassVar[str] = "confusion_matrix"
     labels: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]
-
-
-ALL_FIGURES: Final = "All figures"
-"""How the title of the table begins that has every figure of COCO's protocols."""
 
 
 Exhibit = ScoreTable | Curve | RocCurve | ConfusionMatrix

@@ -13,7 +13,7 @@ import numpy as np
 from .data.arrays import Floats, some_of
 from .data.matches import AllMatches, Origin, RankedPredictions, save_matches
 from .errors import DataError, NotFoundError, Problem
-from .exhibits import ALL_FIGURES, Curve, Exhibit, RocCurve, ScoreTable, plot_curves, plot_values
+from .exhibits import Curve, Exhibit, RocCurve, ScoreTable, plot_curves, plot_values
 from .protocols import PROTOCOLS, TASKS, spell
 from .scores import NOT_ENTERED, ClassResult, Explain, Explanation
 from .stored import from_plain, to_plain
@@ -115,7 +115,7 @@ class Result:
         {}
         """
         tables = (each for each in self.exhibits if isinstance(each, ScoreTable))
-        return dict(next((each.rows for each in tables if each.title.startswith(ALL_FIGURES)), ()))
+        return dict(next((each.rows for each in tables if each.has_all_figures), ()))
 
     def explain(self) -> tuple[Explanation, ...]:
         """Why figures of COCO's rules are below 1, class by class, at the lowest of their IoU thresholds, which is 0.5 in `coco`.

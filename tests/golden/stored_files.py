@@ -33,9 +33,7 @@ from heldout_scoring import (
     validate,
 )
 from heldout_scoring.analysis.errors import Files, diagnose
-from heldout_scoring.analysis.images import outcomes_by_image, pack_outcomes
-from heldout_scoring.statistics.bootstrap import sample_of
-from heldout_scoring.statistics.resampling import pack_replicates
+from heldout_scoring.analysis.images import outcomes_by_image
 from heldout_scoring.stored import to_plain
 from heldout_scoring.tasks.coco import COCO_DETECTION
 from heldout_scoring.tasks.detection import DETECTION
@@ -194,8 +192,8 @@ def stored(case: Case) -> Iterator[tuple[str, bytes]]:
     with TemporaryDirectory() as folder:
         result.save_matches(Path(folder, "matches"))
         yield "matches", Path(folder, "matches").read_bytes()
-    yield "replicates", pack_replicates(bootstrap(result, truth, replicates=REPLICATES))
-    yield "image-outcomes", pack_outcomes(outcomes_by_image(sample_of(result, truth)))
+    yield "replicates", bootstrap(result, truth, replicates=REPLICATES).content
+    yield "image-outcomes", outcomes_by_image(result, truth).content
     yield "intervals.json", _as_json(intervals_of(result, truth, replicates=REPLICATES))
     yield from _added_later(truth)
 

@@ -10,7 +10,7 @@ from app.models import BoardGroups, Job, JobKind, RunAnalysis
 from app.platform import Platform
 from app.results import groups
 from app.results.groups import share_group
-from heldout_scoring.statistics.resampling import Draws, Replicates, Setup, pack_replicates
+from heldout_scoring.statistics.resampling import Draws, Replicates, Setup
 from tests.system.rows import Rows, described
 from tests.working import do_all, handling
 
@@ -20,7 +20,7 @@ def draw(board: Rows, result_id: int, score: float) -> int:
     run_id = board.run_of(result_id)
     values = np.full((1, 200), score) + 0.01 * np.sin(np.arange(200) * (1 + 50 * score))
     drawn = Replicates(Setup("detection", "voc2012", "0f"), Draws(9, 200), (), (score,), values)
-    kept = {"replicates": pack_replicates(drawn), "image_outcomes": b"", "diagnosis": {}}
+    kept = {"replicates": drawn.content, "image_outcomes": b"", "diagnosis": {}}
     with board.platform.transaction() as session:
         session.add(RunAnalysis(run_id=run_id, **kept))
         queue.add_board(session, board.phase_id, board.competition)

@@ -6,7 +6,7 @@ import numpy as np
 
 from app.jobs import sandbox
 from app.results.groups import letters_of, share_group, version_of
-from heldout_scoring.statistics.resampling import Draws, Replicates, Setup, pack_replicates
+from heldout_scoring.statistics.resampling import Draws, Replicates, Setup
 
 
 def test_a_digit_is_part_of_the_letter_before_it() -> None:
@@ -29,7 +29,7 @@ def drawn(score: float | None, noise: float = 0.01, truth: str = "0f") -> bytes:
     """Replicates around a score, as they are stored."""
     values = np.full((1, 200), score or 0.0) + noise * np.sin(np.arange(200) * (1 + 50 * (score or 0)))
     setup = Setup("detection", "voc2012", truth)
-    return pack_replicates(Replicates(setup, Draws(9, 200), (), (score,), values))
+    return Replicates(setup, Draws(9, 200), (), (score,), values).content
 
 
 def test_methods_with_very_different_scores_have_different_letters() -> None:

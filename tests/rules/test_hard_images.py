@@ -11,8 +11,7 @@ from app.images.hard_images import (
     labels_of_persons,
     median_ranks,
 )
-from heldout_scoring.data.matches import Counts, ImageCounts, RankedPredictions
-from heldout_scoring.metrics.ranking import IGNORED
+from heldout_scoring.data.matches import IGNORED, Counts, ImageCounts, RankedPredictions
 
 
 def ranking(*images: int) -> RankedPredictions:

@@ -7,7 +7,7 @@ import pytest
 from app.submissions.uploads import mismatch
 from app.web.transfers import parse_range
 from heldout_scoring.archives.members import Names
-from heldout_scoring.archives.results import result_path
+from heldout_scoring.competitions import result_path
 from heldout_scoring.data.description import Limits
 from heldout_scoring.errors import Problems
 from tests.rules.test_submissions import phase

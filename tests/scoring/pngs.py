@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from heldout_scoring.data.arrays import Bytes
-from heldout_scoring.readers.voc_annotations import LABEL_COLOURS
+from heldout_scoring.data.label_maps import LABEL_COLOURS
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from heldout_scoring.analysis.errors import RankedDetections, covered_areas, largest_overlaps, relative_areas
-from heldout_scoring.data.annotations import AnnotatedObject, Annotation, Box, BoxConvention, convert_boxes
+from heldout_scoring.data.annotations import AnnotatedObject, Annotation, Box, BoxConvention
 from heldout_scoring.data.description import Image
 from heldout_scoring.data.matches import RankedPredictions
 from heldout_scoring.data.predictions import ClassDetections
@@ -34,13 +34,13 @@ def test_converting_boxes_there_and_back_changes_nothing(
 ) -> None:
     boxes = np.array([[5.0, 6.5, 20.0, 30.25]])
 
-    assert convert_boxes(convert_boxes(boxes, source, target), target, source).tolist() == boxes.tolist()
+    assert target.convert(source.convert(boxes, target), source).tolist() == boxes.tolist()
 
 
 def test_the_iou_is_the_same_in_either_convention() -> None:
     pixels = np.array([[1.0, 1, 10, 10], [4, 3, 12, 9]])
 
-    edges = convert_boxes(pixels, INCLUSIVE, HALF_OPEN)
+    edges = INCLUSIVE.convert(pixels, HALF_OPEN)
 
     assert iou_inclusive(pixels[0], pixels[1]) == iou_half_open(edges[0], edges[1])
 
@@ -48,7 +48,7 @@ def test_the_iou_is_the_same_in_either_convention() -> None:
 def test_boxes_of_the_same_convention_are_not_copied() -> None:
     boxes = np.zeros((1, 4))
 
-    assert convert_boxes(boxes, HALF_OPEN, HALF_OPEN) is boxes
+    assert HALF_OPEN.convert(boxes, HALF_OPEN) is boxes
 
 
 def test_a_selection_of_detections_keeps_their_convention() -> None:

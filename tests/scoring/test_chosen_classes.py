@@ -10,7 +10,6 @@ import pytest
 
 from heldout_scoring import GroundTruth, evaluate, read_tree
 from heldout_scoring.data.predictions import Detections
-from heldout_scoring.data.truth import choose_classes
 from heldout_scoring.evaluation import missing_truth
 from tests.scoring.builders import Kit, annotation, part, thing
 from tests.scoring.lvis_sets import draw_lvis_set
@@ -39,7 +38,7 @@ def coco(classes: dict[int, str]) -> dict[str, Any]:
 def test_objects_masks_and_category_ids_follow_their_class() -> None:
     truth = GroundTruth.from_coco(coco({3: "cat", 7: "dog", 9: "owl"}))
 
-    chosen = choose_classes(truth, {"cat": "cat", "owl": "bird"})
+    chosen = truth.choose_classes({"cat": "cat", "owl": "bird"})
 
     assert chosen.content == GroundTruth.from_coco(coco({3: "cat", 9: "bird"})).content
 
@@ -57,8 +56,8 @@ def test_what_lvis_says_of_classes_follows_them(seed: int) -> None:
         for name in ("neg_category_ids", "not_exhaustive_category_ids"):
             image[name] = [each for each in image[name] if each != left_out]
 
-    chosen = choose_classes(
-        GroundTruth.from_coco(annotation), {f"class {each}": f"class {each}" for each in kept}
+    chosen = GroundTruth.from_coco(annotation).choose_classes(
+        {f"class {each}": f"class {each}" for each in kept}
     )
 
     assert chosen.lists.dataset == "LVIS"
@@ -67,7 +66,7 @@ def test_what_lvis_says_of_classes_follows_them(seed: int) -> None:
 
 def test_results_in_coco_json_find_classes_in_any_order_by_their_ids() -> None:
     annotation = coco({3: "cat", 7: "dog", 9: "owl"})
-    chosen = choose_classes(GroundTruth.from_coco(annotation), CHOSEN)
+    chosen = GroundTruth.from_coco(annotation).choose_classes(CHOSEN)
     found = [{**each, "score": 0.5} for each in annotation["annotations"] if each["category_id"] != 7]
 
     result = evaluate(Detections.from_coco(json.dumps(found), chosen), chosen, protocol="coco")
@@ -80,7 +79,7 @@ def test_pixels_of_other_classes_are_void() -> None:
     labels = [np.array([[0, 1, 2, 2], [3, 2, 255, 1]], np.uint8), np.array([[2, 2]], np.uint8)]
     truth = GroundTruth.from_label_maps(labels, classes=["cat", "dog", "owl"], images=["a", "b"])
 
-    chosen = choose_classes(truth, CHOSEN)
+    chosen = truth.choose_classes(CHOSEN)
 
     void = [np.array([[0, 2, 255, 255], [1, 255, 255, 2]], np.uint8), np.array([[255, 255]], np.uint8)]
     assert (
@@ -94,7 +93,7 @@ def test_objects_of_other_classes_are_left_out_and_their_images_stay() -> None:
     of_all: dict[str, Any] = {"convention": "inclusive", "images": ["a", "b"]}
     truth = GroundTruth.from_arrays(image, label, boxes, classes=["cat", "dog", "owl"], **of_all)
 
-    chosen = choose_classes(truth, CHOSEN)
+    chosen = truth.choose_classes(CHOSEN)
 
     assert (
         chosen.content
@@ -106,12 +105,12 @@ def test_objects_of_other_classes_are_left_out_and_their_images_stay() -> None:
 def test_the_same_classes_are_the_same_annotation(names: dict[str, str]) -> None:
     truth = GroundTruth.from_labels([[1, 0], [0, 1]], classes=["cat", "dog"])
 
-    assert choose_classes(truth, names) is truth
+    assert truth.choose_classes(names) is truth
 
 
 def test_persons_stay_unless_a_class_is_left_out(persons: GroundTruth) -> None:
-    renamed = choose_classes(persons, {"person": "person", "cat": "tiger"})
-    fewer = choose_classes(persons, {"person": "person"})
+    renamed = persons.choose_classes({"person": "person", "cat": "tiger"})
+    fewer = persons.choose_classes({"person": "person"})
 
     assert renamed.lists.persons == persons.lists.persons == (("b", 2),)
     assert renamed.tables.parts.owner.tolist() == persons.tables.parts.owner.tolist()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from heldout_scoring import Detections, GroundTruth, evaluate
-from heldout_scoring.data.annotations import BoxConvention, convert_boxes
+from heldout_scoring.data.annotations import BoxConvention
 from tests.scoring.conftest import ReadTruth
 
 IMAGE = {"id": 12, "width": 500, "height": 333}
@@ -80,7 +80,7 @@ def test_voc_ground_truth_survives_a_round_trip_through_coco_json(real_truth: Re
 
     assert again.description.classes == truth.description.classes
     np.testing.assert_array_equal(again.tables.sizes, truth.tables.sizes)
-    pixels = convert_boxes(again.tables.objects.boxes, again.tables.convention, BoxConvention.INCLUSIVE)
+    pixels = again.tables.convention.convert(again.tables.objects.boxes, BoxConvention.INCLUSIVE)
     np.testing.assert_array_equal(pixels, objects.boxes)
     for field in ("image", "name", "difficult"):
         np.testing.assert_array_equal(getattr(again.tables.objects, field), getattr(objects, field))

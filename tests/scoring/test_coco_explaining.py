@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from heldout_scoring.coco_evaluation import evaluate_coco
+from heldout_scoring.evaluation import evaluate_coco
 from heldout_scoring.results import Result
 
 

@@ -12,8 +12,8 @@ from heldout_scoring import (
     GroundTruth,
     evaluate,
 )
-from heldout_scoring.coco_evaluation import evaluate_coco
 from heldout_scoring.data.matches import open_rankings
+from heldout_scoring.evaluation import evaluate_coco
 from heldout_scoring.metrics.coco import COCO_RULES
 from heldout_scoring.statistics.bootstrap import bootstrap, intervals_of
 from heldout_scoring.statistics.resampling import Draws

@@ -18,10 +18,9 @@ from heldout_scoring import (
     truth_of_boxes,
     validate,
 )
-from heldout_scoring.coco_evaluation import evaluate_coco
 from heldout_scoring.data.description import Description, Limits
 from heldout_scoring.errors import SubmissionError
-from heldout_scoring.evaluation import missing_truth
+from heldout_scoring.evaluation import evaluate_coco, missing_truth
 from heldout_scoring.metrics.coco import COCO_RULES
 from heldout_scoring.protocols import COCO
 from heldout_scoring.tasks.coco import COCO_DETECTION

@@ -9,7 +9,7 @@ import pytest
 
 from heldout_scoring import VOC2012, Confidences, DataError, Detections
 from heldout_scoring.analysis.errors import Diagnosis, Files, NoDiagnosisError, diagnose
-from heldout_scoring.analysis.images import outcomes_by_image, pack_outcomes, read_outcomes
+from heldout_scoring.analysis.images import ImageOutcomes, outcomes_by_image, outcomes_of_sample
 from heldout_scoring.data.description import Limits
 from heldout_scoring.data.matches import ImageCounts, RankedPredictions
 from heldout_scoring.data.truth import GroundTruth
@@ -18,9 +18,9 @@ from heldout_scoring.metrics.labels import class_accuracy
 from heldout_scoring.metrics.ranking import AP_AREA, mean_of_classes
 from heldout_scoring.readers.voc_tree import read_tree
 from heldout_scoring.results import Result
-from heldout_scoring.statistics.bootstrap import bootstrap, sample_of
+from heldout_scoring.statistics.bootstrap import bootstrap
 from heldout_scoring.statistics.comparison import compare
-from heldout_scoring.statistics.resampling import KIND, pack_replicates, read_replicates
+from heldout_scoring.statistics.resampling import KIND, Replicates
 from heldout_scoring.stored import ForeignFileError, Packed, from_plain, pack, to_plain
 from heldout_scoring.tasks.detection import DETECTION
 from heldout_scoring.tasks.task import PixelSample, RankingSample, TaskRules
@@ -152,14 +152,14 @@ def test_only_evaluated_detections_are_diagnosed(tmp_path: Path) -> None:
 def test_outcomes_by_image_survive_being_stored(tmp_path: Path) -> None:
     result, truth, files = detected(tmp_path)
 
-    found = outcomes_by_image(sample_of(result, truth, statistics=files.statistics))
-    again = read_outcomes(pack_outcomes(found))
+    found = outcomes_by_image(result, truth, statistics=files.statistics)
+    again = ImageOutcomes.of_bytes(found.content)
 
     assert again.images == found.images == ("a_1", "a_2")
     assert again.positives.tolist() == [2, 1]
     assert (again.found.tolist(), again.errors().tolist()) == ([2, 0], [0, 1])
     with pytest.raises(ForeignFileError, match="has no 'names'"):
-        read_outcomes(pack("image-outcomes", Packed({}, {})))
+        ImageOutcomes.of_bytes(pack("image-outcomes", Packed({}, {})))
 
 
 def test_diagnosing_a_result_in_memory_needs_its_detections(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_predictions_are_counted_down_to_the_confidence_with_the_best_f1() -> No
         [cat, missed, nothing], positives, AP_AREA.weighted, mean_of_classes, ("a", "b", "c")
     )
 
-    found = outcomes_by_image(sample)
+    found = outcomes_of_sample(sample)
 
     assert found.images == ("a", "b", "c")
     assert found.positives.tolist() == [2, 1, 0]
@@ -230,7 +230,7 @@ def test_predictions_are_counted_down_to_the_confidence_with_the_best_f1() -> No
 def test_outcomes_of_a_segmentation_count_correct_and_wrong_pixels() -> None:
     counts = ImageCounts.of(["background", "cat"], [np.array([[5, 1], [2, 2]]), np.array([[0, 0], [0, 3]])])
 
-    found = outcomes_by_image(PixelSample(counts, class_accuracy, mean_of_classes, ("a", "b")))
+    found = outcomes_of_sample(PixelSample(counts, class_accuracy, mean_of_classes, ("a", "b")))
 
     assert (found.positives.tolist(), found.found.tolist()) == ([10, 3], [7, 3])
     assert found.errors().tolist() == [3, 0]
@@ -242,7 +242,7 @@ def test_comparing_stored_replicates_equals_comparing_the_results(tmp_path: Path
         result, truth, files = detected(tmp_path / name, cats)
         drawn.append(bootstrap(result, truth, statistics=files.statistics, replicates=100))
 
-    kept = [read_replicates(pack_replicates(each)) for each in drawn]
+    kept = [Replicates.of_bytes(each.content) for each in drawn]
 
     for now, before in zip(compare(*kept), compare(*drawn), strict=True):
         assert (now.name, now.better) == (before.name, before.better)
@@ -252,4 +252,4 @@ def test_comparing_stored_replicates_equals_comparing_the_results(tmp_path: Path
 
 def test_a_damaged_file_of_replicates_is_refused() -> None:
     with pytest.raises(ForeignFileError, match="has no 'task'"):
-        read_replicates(pack(KIND, Packed({}, {})))
+        Replicates.of_bytes(pack(KIND, Packed({}, {})))

@@ -30,7 +30,7 @@ from heldout_scoring import (
     read_tree,
     truth_of_boxes,
 )
-from heldout_scoring.data.annotations import BoxConvention, convert_boxes
+from heldout_scoring.data.annotations import BoxConvention
 from heldout_scoring.data.matches import open_matches
 from heldout_scoring.errors import DataError
 from heldout_scoring.tasks.detection import load
@@ -200,8 +200,8 @@ def test_layouts_score_what_their_file_scores(protocol: str, number: int | None,
 
 
 def test_boxes_score_the_same_in_another_convention() -> None:
-    edges = convert_boxes(FOUND, BoxConvention.INCLUSIVE, BoxConvention.HALF_OPEN)
-    objects = convert_boxes(TRUE_BOXES, BoxConvention.INCLUSIVE, BoxConvention.HALF_OPEN)
+    edges = BoxConvention.INCLUSIVE.convert(FOUND, BoxConvention.HALF_OPEN)
+    objects = BoxConvention.INCLUSIVE.convert(TRUE_BOXES, BoxConvention.HALF_OPEN)
     expected = evaluate(detections(), truth(), protocol="voc2012")
 
     mixed = evaluate(detections(boxes=edges, convention="half-open"), truth(), protocol="voc2012")

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from heldout_scoring import GroundTruth, evaluate, validate
-from heldout_scoring.coco_evaluation import evaluate_coco
 from heldout_scoring.command_line import main
 from heldout_scoring.data.description import Description, Limits
 from heldout_scoring.errors import SubmissionError
+from heldout_scoring.evaluation import evaluate_coco
 from tests.scoring.archives import Zipped, gz, tar, xz, zipped
 from tests.scoring.coco_masks import draw_mask_set
 from tests.scoring.test_coco_task import small

@@ -9,10 +9,9 @@ from heldout_scoring import Validation, validate
 from heldout_scoring.archives.png import labels_to_png
 from heldout_scoring.data.arrays import Bytes
 from heldout_scoring.data.description import Description, Image
-from heldout_scoring.data.label_maps import LabelMap
+from heldout_scoring.data.label_maps import LABEL_COLOURS, LabelMap, label_colours
 from heldout_scoring.errors import Problem, Problems
 from heldout_scoring.readers.image_index import ImageIndex
-from heldout_scoring.readers.voc_annotations import LABEL_COLOURS, label_colours
 from heldout_scoring.tasks.segmentation import read_label_image
 from tests.scoring.pngs import Parts, picture, saved
 

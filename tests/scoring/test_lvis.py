@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from heldout_scoring import Detections, GroundTruth, ScoreTable, evaluate, validate
-from heldout_scoring.coco_evaluation import evaluate_coco
 from heldout_scoring.command_line import main
 from heldout_scoring.errors import SubmissionError
-from heldout_scoring.evaluation import missing_truth
+from heldout_scoring.evaluation import evaluate_coco, missing_truth
 from heldout_scoring.statistics.bootstrap import intervals_of
 from tests.scoring.archives import gz, tar, written
 from tests.scoring.coco_sets import Plain

@@ -8,8 +8,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from PIL import Image
 
 from heldout_scoring.data.arrays import Bytes
-from heldout_scoring.data.label_maps import LabelRuns
-from heldout_scoring.readers.voc_annotations import MaskError, read_label_image
+from heldout_scoring.data.label_maps import LabelRuns, MaskError, read_label_image
 
 labels = arrays(
     np.uint8, array_shapes(min_dims=2, max_dims=2, max_side=9), elements=st.sampled_from([0, 1, 20, 255])

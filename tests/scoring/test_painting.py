@@ -6,7 +6,7 @@ import pytest
 from heldout_scoring import SubmissionError, create_segmentations_from_detections, validate
 from heldout_scoring.data.arrays import Bytes
 from heldout_scoring.data.description import Description, Image
-from heldout_scoring.readers.voc_annotations import read_label_image
+from heldout_scoring.data.label_maps import read_label_image
 from heldout_scoring.tasks.segmentation import paint
 from tests.scoring.archives import description
 

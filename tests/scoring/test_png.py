@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from heldout_scoring.archives.png import INDEXED, MOST_CHUNKS, Header, PngError, labels_to_png, open_png
+from heldout_scoring.data.label_maps import LABEL_COLOURS
 from heldout_scoring.errors import DataError
-from heldout_scoring.readers.voc_annotations import LABEL_COLOURS
 from tests.scoring.pngs import SIGNATURE, Parts, chunk, picture, saved
 
 SIZE = (4, 3)

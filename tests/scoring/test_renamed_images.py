@@ -9,7 +9,6 @@ import pytest
 
 from heldout_scoring import GroundTruth, evaluate, read_tree
 from heldout_scoring.data.predictions import Detections
-from heldout_scoring.data.truth import rename_images
 from tests.scoring.builders import Kit, annotation, part, thing
 from tests.scoring.lvis_sets import draw_lvis_set
 
@@ -51,7 +50,7 @@ def test_a_kit_is_the_same_as_one_written_under_the_new_names(kit: Kit, tmp_path
     for name in "abc":
         same.write(f"Annotations/{name}.xml", (kit.root / "Annotations" / f"{name}.xml").read_text())
 
-    assert rename_images(truth, NAMES).content == listed(same, "bac", NAMES).content
+    assert truth.rename_images(NAMES).content == listed(same, "bac", NAMES).content
 
 
 def test_results_for_the_new_numbers_have_the_scores_of_the_old_ones() -> None:
@@ -76,7 +75,7 @@ def test_results_for_the_new_numbers_have_the_scores_of_the_old_ones() -> None:
         return [(each.name, each.value) for each in result.classes]
 
     truth = GroundTruth.from_coco(annotation_)
-    renamed = rename_images(truth, {str(old): str(new) for old, new in numbers.items()})
+    renamed = truth.rename_images({str(old): str(new) for old, new in numbers.items()})
 
     assert renamed.lists.images == ("5", "77", "812")
     assert renamed.tables.sizes.tolist() == [[22, 30], [23, 30], [21, 30]]
@@ -92,7 +91,7 @@ def test_what_lvis_says_of_images_follows_them(seed: int) -> None:
     numbers = dict(zip(old, reversed(old), strict=True))
     truth = GroundTruth.from_coco(annotation_)
 
-    renamed = rename_images(truth, {str(each): str(numbers[each]) for each in old})
+    renamed = truth.rename_images({str(each): str(numbers[each]) for each in old})
 
     moved = [{**each, "image_id": numbers[each["image_id"]]} for each in found]
     results = [

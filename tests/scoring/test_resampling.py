@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from heldout_scoring.data.arrays import Floats, Integers
-from heldout_scoring.data.matches import ImageCounts, RankedPredictions
+from heldout_scoring.data.matches import IGNORED, TRUE_POSITIVE, ImageCounts, RankedPredictions
 from heldout_scoring.metrics.labels import iou_of_labels, roc_auc
 from heldout_scoring.metrics.matching import iou_inclusive, match_pascal
 from heldout_scoring.metrics.ranking import (
@@ -17,8 +17,6 @@ from heldout_scoring.metrics.ranking import (
     AP_AREA,
     AP_AREA_OF_OBJECTS,
     ELEVEN_RECALLS,
-    IGNORED,
-    TRUE_POSITIVE,
     RankingMeasure,
     Runs,
     as_weights,

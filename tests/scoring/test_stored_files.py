@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 
 from app.challenges.label_digests import LabelDigests, label_digests
-from heldout_scoring import Description, GroundTruth, IntervalTable, Result, Validation, evaluate
+from heldout_scoring import Description, GroundTruth, IntervalTable, Replicates, Result, Validation, evaluate
+from heldout_scoring.analysis import ImageOutcomes
 from heldout_scoring.analysis.errors import Diagnosis
-from heldout_scoring.analysis.images import pack_outcomes, read_outcomes
 from heldout_scoring.data.matches import open_matches, save_matches
 from heldout_scoring.statistics.bootstrap import bootstrap, intervals_of
-from heldout_scoring.statistics.resampling import pack_replicates, read_replicates
 from heldout_scoring.stored import from_plain, to_plain
 from tests.golden.stored_files import CASES, REPLICATES, everything
 from tests.shared import ROOT
@@ -87,9 +86,9 @@ def test_files_of_arrays_are_written_again_byte_for_byte(archive: Path, tmp_path
         save_matches(tmp_path / "again", *open_matches(tmp_path / "stored"))
         assert (tmp_path / "again").read_bytes() == content
     for _, content in of_kind(archive, "replicates"):
-        assert pack_replicates(read_replicates(content)) == content
+        assert Replicates.of_bytes(content).content == content
     for _, content in of_kind(archive, "image-outcomes"):
-        assert pack_outcomes(read_outcomes(content)) == content
+        assert ImageOutcomes.of_bytes(content).content == content
 
 
 @each_release
@@ -102,7 +101,7 @@ def test_intervals_follow_from_the_stored_matches(archive: Path, tmp_path: Path)
             GroundTruth.of_bytes(files[f"{name}.truth"]),
         )
         options: dict[str, Any] = {"statistics": tmp_path / "matches", "replicates": REPLICATES}
-        drawn, kept = bootstrap(*given, **options), read_replicates(files[f"{name}.replicates"])
+        drawn, kept = bootstrap(*given, **options), Replicates.of_bytes(files[f"{name}.replicates"])
         assert (drawn.setup, drawn.draws, drawn.names) == (kept.setup, kept.draws, kept.names)
         np.testing.assert_allclose(drawn.values, kept.values, rtol=0, atol=1e-6)
         stored = from_plain(IntervalTable, json.loads(files[f"{name}.intervals.json"]))

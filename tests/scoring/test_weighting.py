@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heldout_scoring.data.matches import RankedPredictions
-from heldout_scoring.metrics.ranking import AP_11_POINTS, AP_AREA, IGNORED, RankingMeasure, as_weights
+from heldout_scoring.data.matches import IGNORED, RankedPredictions
+from heldout_scoring.metrics.ranking import AP_11_POINTS, AP_AREA, RankingMeasure, as_weights
 
 IMAGES = 5
 predictions = st.lists(st.tuples(st.integers(0, IMAGES - 1), st.sampled_from([1, 0, -1])), max_size=25)

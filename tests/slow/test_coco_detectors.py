@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from heldout_scoring.coco_evaluation import evaluate_coco
+from heldout_scoring.evaluation import evaluate_coco
 from tests.scoring.coco_detectors import as_json, assert_equal, real_detections
 from tests.scoring.conftest import ReadTruth, Unpack
 

@@ -24,10 +24,12 @@ from .errors import (
 )
 from .images import (
     Examples,
+    ImageOutcomes,
     examples_of_detections,
     examples_of_ranking,
     examples_of_segmentation,
     image_shares,
+    outcomes_by_image,
 )
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "ErrorKind",
     "Examples",
     "Files",
+    "ImageOutcomes",
     "NoDiagnosisError",
     "RankedDetections",
     "Sweep",
@@ -48,6 +51,7 @@ __all__ = [
     "examples_of_segmentation",
     "find_errors",
     "image_shares",
+    "outcomes_by_image",
     "read_ranked_detections",
     "sweep_image_area",
     "sweep_iou_threshold",

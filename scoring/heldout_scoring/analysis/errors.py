@@ -15,16 +15,16 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from ..archives.results import competition_files
-from ..data.annotations import BoxConvention, convert_boxes
+from ..data.annotations import BoxConvention
 from ..data.arrays import Flags, Floats, Integers, Labels, Places
-from ..data.description import UNKNOWN_SIDE, Limits
-from ..data.matches import RankedPredictions, open_rankings
+from ..data.description import Limits
+from ..data.matches import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE, RankedPredictions, open_rankings
 from ..data.predictions import ClassDetections, Detections
 from ..data.truth import GroundTruth
 from ..errors import DataError, Problems, Severity
 from ..metrics.labels import Value
 from ..metrics.matching import ClassObjects, SelectPositives
-from ..metrics.ranking import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE, Measure, rank
+from ..metrics.ranking import Measure, rank
 from ..readers.image_index import ImageIndex
 from ..results import Result, matches_in_memory, rules_of
 from ..tasks.detection import DETECTION, DetectionRules, load, read_detections, split
@@ -511,7 +511,7 @@ def covered_areas(truth: GroundTruth, class_name: str) -> Floats:
     rows = np.flatnonzero((objects.name == truth.lists.classes.index(class_name)) & (objects.image < main))
     areas = np.zeros(main)
     images, first = np.unique(objects.image[rows], return_index=True)
-    edges = convert_boxes(objects.boxes[rows], truth.tables.convention, BoxConvention.HALF_OPEN)
+    edges = truth.tables.convention.convert(objects.boxes[rows], BoxConvention.HALF_OPEN)
     for image, boxes in zip(images.tolist(), np.split(edges, first[1:]), strict=False):
         width, height = truth.tables.sizes[image].tolist()
         areas[image] = _area_of_union(boxes, width, height) / (width * height)
@@ -624,7 +624,7 @@ def _of_classifications(
 
 def _has_sizes(truth: GroundTruth) -> bool:
     """Whether the sizes of all images are known, which areas are fractions of."""
-    return bool((truth.tables.sizes[: truth.lists.main] != UNKNOWN_SIDE).all())
+    return bool(truth.tables.has_size[: truth.lists.main].all())
 
 
 _ANALYSES: Final[Mapping[str, Callable[[Result, GroundTruth, Detections | Files | None], Diagnosis]]] = {

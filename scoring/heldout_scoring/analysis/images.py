@@ -1,15 +1,17 @@
 """Predictions and objects to look at, outcomes in each image, and counts of objects."""
 
 from dataclasses import dataclass
-from typing import Final, assert_never
+from pathlib import Path
+from typing import Final, Self, assert_never
 
 import numpy as np
 
-from ..data.annotations import BoxConvention, convert_boxes
+from ..data.annotations import BoxConvention
 from ..data.arrays import Flags, Floats, Integers, Places
-from ..data.matches import ImageCounts, RankedPredictions
+from ..data.matches import FALSE_POSITIVE, TRUE_POSITIVE, ImageCounts, RankedPredictions
 from ..data.truth import GroundTruth
-from ..metrics.ranking import FALSE_POSITIVE, TRUE_POSITIVE
+from ..results import Result
+from ..statistics.bootstrap import sample_of
 from ..stored import Packed, complete, pack, pack_words, unpack, unpack_words
 from ..tasks.detection import DetectionRules
 from ..tasks.task import PixelSample, RankingSample, Sample
@@ -71,7 +73,7 @@ def examples_of_detections(
     errors = find_errors(detections, truth, rules)
     near = errors.kinds == ERROR_KINDS.index(ErrorKind.LOCALISATION)
     objects = objects_of_classes(truth, {ranked.class_name}, rules.select_positives)
-    boxes = convert_boxes(detections.boxes, detections.convention, BoxConvention.HALF_OPEN)
+    boxes = detections.convention.convert(detections.boxes, BoxConvention.HALF_OPEN)
 
     def first(chosen: Flags) -> tuple[Example, ...]:
         return tuple(
@@ -89,7 +91,7 @@ def examples_of_detections(
     matched = np.zeros(len(objects.difficult) + 1, np.bool_)  # the last is that of no object
     matched[errors.overlaps.index[ranked.outcomes == TRUE_POSITIVE]] = True
     missed = np.flatnonzero(~objects.difficult & ~matched[:-1])
-    edges = convert_boxes(objects.boxes, objects.convention, BoxConvention.HALF_OPEN)
+    edges = objects.convention.convert(objects.boxes, BoxConvention.HALF_OPEN)
     image = np.repeat(np.arange(len(objects.count)), objects.count)
     largest = missed[np.argsort(-_areas(edges[missed]), kind="stable")][:count].tolist()
     return Examples(
@@ -230,8 +232,41 @@ class ImageOutcomes:
         """False negatives and false positives, int32 (images,)."""
         return self.positives - self.found + self.false
 
+    @property
+    def content(self) -> bytes:
+        """The content of their file, of the kind `image-outcomes` of `heldout_scoring.stored`."""
+        counts = {name: getattr(self, name) for name in _COUNTS}
+        return pack(KIND, Packed({}, {"names": pack_words(self.images), **counts}))
 
-def outcomes_by_image(sample: Sample) -> ImageOutcomes:
+    @classmethod
+    def of_bytes(cls, content: bytes) -> Self:
+        """The outcomes in the content of a file. Raises ForeignFileError for anything else.
+
+        >>> one = np.ones(2, np.int32)
+        >>> ImageOutcomes.of_bytes(ImageOutcomes(("a", "b"), one, one - 1, one).content).errors().tolist()
+        [2, 2]
+        """
+        arrays = unpack(KIND, content).arrays
+        with complete(KIND):
+            return cls(unpack_words(arrays["names"]), *(arrays[name] for name in _COUNTS))
+
+
+def outcomes_by_image(
+    result: Result, truth: GroundTruth, *, statistics: Path | str | None = None
+) -> ImageOutcomes:
+    """Positives, true positives and false positives of a result in each image; arguments and errors as for `bootstrap`.
+
+    >>> from heldout_scoring import Detections, evaluate
+    >>> box = [1, 1, 10, 10]
+    >>> truth = GroundTruth.from_arrays(["a", "b"], ["cat", "cat"], [box, box], convention="inclusive")
+    >>> found = Detections.from_arrays(["a"], ["cat"], [0.9], [box])
+    >>> outcomes_by_image(evaluate(found, truth, protocol="voc2012"), truth).errors().tolist()
+    [0, 1]
+    """
+    return outcomes_of_sample(sample_of(result, truth, statistics=statistics))
+
+
+def outcomes_of_sample(sample: Sample) -> ImageOutcomes:
     """Positives, true positives and false positives in each image that the bootstrap draws from.
 
     >>> from heldout_scoring.metrics.ranking import mean_of_classes
@@ -239,7 +274,7 @@ def outcomes_by_image(sample: Sample) -> ImageOutcomes:
     >>> cat = RankedPredictions("cat", 2, np.array([0, 0, 1], np.int32), np.array([0.9, 0.8, 0.1]),
     ...     np.array([1, 0, 0], np.int8))
     >>> sample = RankingSample([cat], np.array([[1, 1]], np.int32), AP_AREA.weighted, mean_of_classes, ("a", "b"))
-    >>> found = outcomes_by_image(sample)
+    >>> found = outcomes_of_sample(sample)
     >>> found.found.tolist(), found.false.tolist(), found.errors().tolist()
     ([1, 0], [0, 0], [0, 1])
     """
@@ -279,29 +314,6 @@ def _of_pixels(sample: PixelSample) -> ImageOutcomes:
     pixels = np.bincount(image, counts.pixels, len(counts)).astype(np.int32)
     right = np.bincount(image[is_right], counts.pixels[is_right], len(counts)).astype(np.int32)
     return ImageOutcomes(tuple(sample.images), pixels, right, np.zeros_like(right))
-
-
-def pack_outcomes(outcomes: ImageOutcomes) -> bytes:
-    """The content of a file of them, of the kind `image-outcomes` of `heldout_scoring.stored`.
-
-    >>> one = np.ones(1, np.int32)
-    >>> read_outcomes(pack_outcomes(ImageOutcomes(("000001",), one, one, one))).images
-    ('000001',)
-    """
-    counts = {name: getattr(outcomes, name) for name in _COUNTS}
-    return pack(KIND, Packed({}, {"names": pack_words(outcomes.images), **counts}))
-
-
-def read_outcomes(data: bytes) -> ImageOutcomes:
-    """Read what `pack_outcomes` made. Raises ForeignFileError for anything else.
-
-    >>> one = np.ones(2, np.int32)
-    >>> read_outcomes(pack_outcomes(ImageOutcomes(("a", "b"), one, one - 1, one))).errors().tolist()
-    [2, 2]
-    """
-    arrays = unpack(KIND, data).arrays
-    with complete(KIND):
-        return ImageOutcomes(unpack_words(arrays["names"]), *(arrays[name] for name in _COUNTS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,6 @@ from .plausibility import (
     unlike_public_set,
     warnings_of,
 )
-from .results import has_any_name
 
 
 def fingerprint(task: str, digests: Mapping[str, str]) -> str:
@@ -147,7 +146,7 @@ def add_warnings(checked: Checked, inspection: Inspection) -> None:
     unknown = problems.first(UNKNOWN_IMAGE, checked.names)
     if unknown is not None and mostly_foreign(signs.foreign, total):
         problems.replace(UNKNOWN_IMAGE, foreign_images(unknown, signs.foreign, total, images), checked.names)
-    form = box_form(signs, info.name, expected=SIDES if has_any_name(info.file_pattern) else CORNERS)
+    form = box_form(signs, info.name, expected=SIDES if info.has_any_name else CORNERS)
     inverted = problems.first(INVERTED_BOX, checked.names)
     if form is not None and inverted is not None:
         where = {name: getattr(inverted, name) for name in ("file", "line", "text")}

@@ -11,8 +11,8 @@ import numpy as np
 from isal import isal_zlib
 
 from ..data.arrays import Bytes, as_array
+from ..data.label_maps import LABEL_COLOURS
 from ..errors import DataError
-from ..readers.voc_annotations import LABEL_COLOURS
 
 SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 INDEXED: Final = 3

@@ -11,12 +11,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..competitions import (
+    JSON_FILES,
     CompetitionInfo,
     competition_of,
     competitions,
     expected_files,
     file_name_as_regex,
+    is_json_name,
+    is_single_file,
     offered,
+    result_path,
+    unknown_file,
     words_of,
 )
 from ..data.description import UNLIMITED, Description, Limits
@@ -35,8 +40,8 @@ from ..readers.coco_json.records import JsonError, first_record
 from .members import GZIP, XZ, Codec, Member, Meter, Stream, Unpacked
 from .opening import alone, walk
 
-JSON: Final = ".json"
-PACKED: Final[Mapping[str, Codec]] = {f"{JSON}.gz": GZIP, f"{JSON}.xz": XZ}
+JSON: Final = JSON_FILES[0]
+PACKED: Final[Mapping[str, Codec]] = dict(zip(JSON_FILES[1:], (GZIP, XZ), strict=True))
 """The endings of JSON files that are compressed on their own."""
 
 _FIELDS: Final[Mapping[str, str]] = {"detections.json": "bbox", "segmentations.json": "segmentation"}
@@ -53,27 +58,9 @@ def is_explained(problems: Problems) -> bool:
     return any(problems.count(code) for code in ("bad-json", "bad-entry", SEVERAL))
 
 
-def has_any_name(file_pattern: str) -> bool:
-    """Whether a result file may have any name: then it is the only one of its competition, and JSON.
-
-    >>> has_any_name("detections.json"), has_any_name("Main/comp3_det_{set}_{class}.txt")
-    (True, False)
-    """
-    return file_pattern in _FIELDS
-
-
 def takes_json(description: Description) -> bool:
     """Whether the results of a phase are JSON files of any name."""
-    return any(has_any_name(info.file_pattern) for info in offered(description))
-
-
-def is_json_name(name: str) -> bool:
-    """Whether a file is called a JSON file, compressed or not.
-
-    >>> is_json_name("sub/my_results.JSON"), is_json_name("good.json.gz"), is_json_name("good.tar.gz")
-    (True, True, False)
-    """
-    return name.lower().endswith((JSON, *PACKED))
+    return any(info.has_any_name for info in offered(description))
 
 
 def unpack_json(data: bytes, name: str, meter: Meter) -> bytes:
@@ -102,7 +89,7 @@ def choose_competition(
     >>> choose_competition(b'[{"image_id": 3, "bbox": [0, 0, 4, 2]}]', "good.json", competitions("COCO")).number
     1
     """
-    fields = {info: _FIELDS[info.file_pattern] for info in infos if has_any_name(info.file_pattern)}
+    fields = {info: _FIELDS[info.file_pattern] for info in infos if info.has_any_name}
     first = _first_entry(data, name)
     possible = [info for info, field in fields.items() if first is None or first.get(field) not in (None, [])]
     asked = [info for info in possible if wanted is None or info.number in wanted]
@@ -204,48 +191,6 @@ class JsonFinder:
             found = (self._called(name) for name in self.names())
             self._named = frozenset(info for info in found if info is not None)
         return self._named
-
-
-PLAIN_FILES: Final = (".txt", ".xml", JSON)
-SINGLE_FILES: Final = (*PLAIN_FILES, *PACKED)
-
-_LONGEST_NAME: Final = 80  # characters, which fit into the header of a tar archive
-
-
-def is_single_file(filename: str) -> bool:
-    """Whether this is the name of a single prediction file, not of an archive.
-
-    >>> is_single_file("comp3_det_test_car.txt"), is_single_file("results.tar.gz")
-    (True, False)
-    """
-    return filename.lower().endswith(SINGLE_FILES)
-
-
-def result_path(filename: str, dataset: str, image_set: str) -> str | None:
-    """The path of a prediction file in an archive; None if no competition of the challenge has such a file.
-
-    JSON may have any name; letters that an archive's paths must not have become underscores.
-
-    >>> result_path("comp3_det_test_car.txt", "VOC2007", "test"), result_path("car.txt", "VOC2007", "test")
-    ('results/VOC2007/Main/comp3_det_test_car.txt', None)
-    >>> result_path("my results.json.gz", "COCO", "val")
-    'results/COCO/my_results.json.gz'
-    """
-    for competition in competitions(dataset):
-        found = file_name_as_regex(competition).fullmatch(filename)
-        if found and found.groupdict().get("set", image_set) == image_set:
-            return "/".join(filter(None, ("results", dataset, competition.folder, filename)))
-    if is_json_name(filename) and any(has_any_name(each.file_pattern) for each in competitions(dataset)):
-        plain = re.sub(r"[^A-Za-z0-9.-]", "_", filename)[-_LONGEST_NAME:]
-        return f"results/{dataset}/{'' if plain[0].isalnum() else 'file'}{plain}"
-    return None
-
-
-def unknown_file(filename: str, dataset: str, image_set: str) -> str:
-    """What is said of a single file whose name fits no competition."""
-    patterns = (each.file_pattern_of(image_set).rpartition("/")[2] for each in competitions(dataset))
-    expected = ", ".join(name for name in patterns if is_single_file(name))
-    return f"{filename} is not the name of a prediction file; expected an archive, or one of {expected}"
 
 
 MACOS_FILE: Final = "macos-file"
@@ -368,7 +313,7 @@ def no_results(
     all_of_them = len(infos) == len(offered(description))
     names = "any competition" if all_of_them else " or ".join(info.name for info in infos)
     message = f"no result file of {names} was found; expected files such as '{expected}'"
-    if has_any_name(info.file_pattern):
+    if info.has_any_name:
         message = f"no result file of {names} was found; expected a JSON file with a list of detections, such as '{first}'"
     return Problem("no-results", message, expected=expected)
 
@@ -418,7 +363,7 @@ class ResultFile:
     def kit_name(self) -> str:
         """The name as in the development kit, also of a file that has another one."""
         pattern = self.competition.file_pattern
-        return pattern if has_any_name(pattern) else self.name
+        return pattern if self.competition.has_any_name else self.name
 
 
 def competition_files(

@@ -20,21 +20,19 @@ class BoxConvention(StrEnum):
     INCLUSIVE = "inclusive"
     HALF_OPEN = "half-open"
 
+    def convert(self, boxes: Floats, target: "BoxConvention") -> Floats:
+        """The same areas in another convention; the array itself where that is this one.
 
-def convert_boxes(boxes: Floats, source: BoxConvention, target: BoxConvention) -> Floats:
-    """The same areas in another convention; the array itself where source and target are the same.
+        boxes: float64 (..., 4), left, top, right, bottom. Returns float64 (..., 4).
 
-    boxes: float64 (..., 4), left, top, right, bottom. Returns float64 (..., 4).
-
-    >>> edges = np.array([[0.0, 0.0, 10.0, 5.0]])
-    >>> convert_boxes(edges, BoxConvention.HALF_OPEN, BoxConvention.INCLUSIVE).tolist()
-    [[1.0, 1.0, 10.0, 5.0]]
-    """
-    if source is target:
-        return boxes
-    shift: Floats = np.array([1.0, 1.0, 0.0, 0.0])
-    converted: Floats = boxes + (shift if target is BoxConvention.INCLUSIVE else -shift)
-    return converted
+        >>> BoxConvention.HALF_OPEN.convert(np.array([[0.0, 0.0, 10.0, 5.0]]), BoxConvention.INCLUSIVE).tolist()
+        [[1.0, 1.0, 10.0, 5.0]]
+        """
+        if target is self:
+            return boxes
+        shift: Floats = np.array([1.0, 1.0, 0.0, 0.0])
+        converted: Floats = boxes + (shift if target is BoxConvention.INCLUSIVE else -shift)
+        return converted
 
 
 @dataclass(frozen=True, slots=True)

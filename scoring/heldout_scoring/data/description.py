@@ -84,6 +84,11 @@ class Image:
     width: int
     height: int
 
+    @property
+    def has_size(self) -> bool:
+        """Whether width and height are known."""
+        return self.width != UNKNOWN_SIDE
+
 
 @dataclass(frozen=True, slots=True)
 class PublicCounts:

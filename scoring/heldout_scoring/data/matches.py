@@ -19,14 +19,18 @@ from .arrays import Bytes, Floats, Integers, Labels
 
 Counts = NDArray[np.int64]
 
+TRUE_POSITIVE: Final = 1
+FALSE_POSITIVE: Final = 0
+IGNORED: Final = -1
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedPredictions:
     """The predictions of one class, the most confident first.
 
     positives: the number of objects (images, persons) that count; image: int32 (n,), into `Lists.images`, which begins with the
-    Main set's; confidence: float64 (n,), -inf where a labelled image or person has no prediction; outcomes: int8 (n,), 1 for
-    a true positive, 0 for a false positive, -1 for one that is ignored; further: int8 (n, thresholds - 1), the outcomes at higher
+    Main set's; confidence: float64 (n,), -inf where a labelled image or person has no prediction; outcomes: int8 (n,), TRUE_POSITIVE (1),
+    FALSE_POSITIVE (0) or IGNORED (-1); further: int8 (n, thresholds - 1), the outcomes at higher
     IoU thresholds, where a measure asks for several.
     """
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from .annotations import BoxConvention, convert_boxes
+from .annotations import BoxConvention
 from .arrays import (
     SIDES,
     BoxFormat,
@@ -212,7 +212,7 @@ class ClassDetections:
         """The same detections with their boxes in this convention."""
         if convention is self.convention:
             return self
-        boxes = convert_boxes(self.boxes, self.convention, convention)
+        boxes = self.convention.convert(self.boxes, convention)
         return replace(self, boxes=boxes, convention=convention)
 
 

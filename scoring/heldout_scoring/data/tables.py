@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from .annotations import BoxConvention
 from .arrays import Flags, Floats, Integers, Labels
+from .description import UNKNOWN_SIDE
 from .label_maps import LabelRuns, Masks, Wholes
 
 
@@ -161,3 +162,9 @@ class Tables:
     convention: BoxConvention = BoxConvention.INCLUSIVE
     verified: Integers | None = None
     coco: CocoTable | None = None
+
+    @property
+    def has_size(self) -> Flags:
+        """Whether the size of an image is known: bool (images,)."""
+        known: Flags = self.sizes[:, 0] != UNKNOWN_SIDE
+        return known

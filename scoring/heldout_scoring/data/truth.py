@@ -456,39 +456,81 @@ class GroundTruth(StoredTruth):
         """
         return cls.of(*tables_of_label_maps(LabelMaps.from_arrays(labels, images=images), classes))
 
+    def choose_classes(self, names: Mapping[str, str]) -> Self:
+        """The same annotation with these classes alone, in this order and under these names.
 
-def choose_classes(truth: GroundTruth, names: Mapping[str, str]) -> GroundTruth:
-    """The same annotation with these classes alone, in this order and under these names.
+        names: the new name of each class that stays, by its name in the annotation; those that the annotation does not have are
+        left out. Objects and labels of other classes are left out, too, and their pixels are void. Persons whose layout or
+        actions are annotated stay only if every class does, because results name them by their numbers among all objects of an image.
 
-    names: the new name of each class that stays, by its name in the annotation; those that the annotation does not have are
-    left out. Objects and labels of other classes are left out, too, and their pixels are void. Persons whose layout or
-    actions are annotated stay only if every class does, because results name them by their numbers among all objects of an image.
+        >>> truth = GroundTruth.from_labels([[1, 0, 1]], classes=["cat", "dog", "owl"])
+        >>> chosen = truth.choose_classes({"owl": "bird", "cat": "cat"})
+        >>> chosen.lists.classes, chosen.tables.labels.tolist()
+        (('bird', 'cat'), [[1], [1]])
+        """
+        lists, tables = self.lists, self.tables
+        taken = [lists.classes.index(name) for name in names if name in lists.classes]
+        classes = tuple(names[lists.classes[place]] for place in taken)
+        if classes == lists.classes and taken == list(range(len(classes))):
+            return self
+        if len(taken) < len(lists.classes):
+            lists, tables = _without_persons(lists, tables)
+        place = np.full(len(lists.classes), -1, np.int32)
+        place[taken] = np.arange(len(taken))
+        numbers = tuple(lists.class_numbers[each] for each in taken) if lists.class_numbers else ()
+        objects = _rows(tables.objects, place[tables.objects.name] >= 0)
+        tables = replace(
+            tables,
+            labels=tables.labels[taken],
+            objects=replace(objects, name=place[objects.name].astype(np.int16)),
+            masks=_relabelled(tables.masks, place),
+            verified=None if tables.verified is None else _pairs_of_classes(tables.verified, place),
+            coco=None if tables.coco is None else _coco_of_classes(tables.coco, place, taken),
+        )
+        return self.of(replace(lists, classes=classes, class_numbers=numbers), tables)
 
-    >>> truth = GroundTruth.from_labels([[1, 0, 1]], classes=["cat", "dog", "owl"])
-    >>> chosen = choose_classes(truth, {"owl": "bird", "cat": "cat"})
-    >>> chosen.lists.classes, chosen.tables.labels.tolist()
-    (('bird', 'cat'), [[1], [1]])
-    """
-    lists, tables = truth.lists, truth.tables
-    taken = [lists.classes.index(name) for name in names if name in lists.classes]
-    classes = tuple(names[lists.classes[place]] for place in taken)
-    if classes == lists.classes and taken == list(range(len(classes))):
-        return truth
-    if len(taken) < len(lists.classes):
-        lists, tables = _without_persons(lists, tables)
-    place = np.full(len(lists.classes), -1, np.int32)
-    place[taken] = np.arange(len(taken))
-    numbers = tuple(lists.class_numbers[each] for each in taken) if lists.class_numbers else ()
-    objects = _rows(tables.objects, place[tables.objects.name] >= 0)
-    tables = replace(
-        tables,
-        labels=tables.labels[taken],
-        objects=replace(objects, name=place[objects.name].astype(np.int16)),
-        masks=_relabelled(tables.masks, place),
-        verified=None if tables.verified is None else _pairs_of_classes(tables.verified, place),
-        coco=None if tables.coco is None else _coco_of_classes(tables.coco, place, taken),
-    )
-    return GroundTruth.of(replace(lists, classes=classes, class_numbers=numbers), tables)
+    def rename_images(self, names: Mapping[str, str]) -> Self:
+        """The same annotation under other names of its images, which stand in the order of the new names.
+
+        names: the new name of every image, different from the others; whole numbers where the annotation is COCO's, whose order is that of
+        the numbers. Objects of an image keep their order.
+
+        >>> truth = GroundTruth.from_labels([[1], [0]], classes=["cat"], images=["cat_1", "sky_1"])
+        >>> renamed = truth.rename_images({"cat_1": "07", "sky_1": "03"})
+        >>> renamed.lists.images, renamed.tables.labels.tolist()
+        (('03', '07'), [[-1, 1]])
+        """
+        lists, tables = self.lists, self.tables
+        numbered = bool(lists.class_numbers)
+
+        def key(image: str) -> tuple[int, str]:
+            return int(names[image]) if numbered else 0, names[image]
+
+        main, further = lists.images[: lists.main], lists.images[lists.main :]
+        images = (*sorted(main, key=key), *sorted(further, key=key))
+        place = {image: number for number, image in enumerate(images)}
+        old = {image: number for number, image in enumerate(lists.images)}
+        order = np.array([old[image] for image in images], np.intp)
+        segmentation = sorted(lists.segmentation, key=key)
+        masks = {image: number for number, image in enumerate(lists.segmentation)}
+
+        def renamed(pairs: Sequence[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+            ordered = sorted(pairs, key=lambda pair: (place[pair[0]], pair[1]))
+            return tuple((names[image], number) for image, number in ordered)
+
+        return self.of(
+            replace(
+                lists,
+                images=tuple(names[image] for image in images),
+                segmentation=tuple(names[image] for image in segmentation),
+                persons=renamed(lists.persons),
+                acting=renamed(lists.acting),
+            ),
+            replace(
+                _reordered(tables, order, lists.main),
+                masks=_taken(tables.masks, np.array([masks[image] for image in segmentation], np.intp)),
+            ),
+        )
 
 
 def _without_persons(lists: Lists, tables: Tables) -> tuple[Lists, Tables]:
@@ -559,50 +601,6 @@ def _masks_of(table: CocoTable, rows: Places) -> Masks | None:
         return None
     heights = np.zeros(len(table.image), np.int64)  # which runs do not need
     return take_masks(Masks(table.run_start, table.run_end, table.run_first, heights), rows)
-
-
-def rename_images(truth: GroundTruth, names: Mapping[str, str]) -> GroundTruth:
-    """The same annotation under other names of its images, which stand in the order of the new names.
-
-    names: the new name of every image, different from the others; whole numbers where the annotation is COCO's, whose order is that of
-    the numbers. Objects of an image keep their order.
-
-    >>> truth = GroundTruth.from_labels([[1], [0]], classes=["cat"], images=["cat_1", "sky_1"])
-    >>> renamed = rename_images(truth, {"cat_1": "07", "sky_1": "03"})
-    >>> renamed.lists.images, renamed.tables.labels.tolist()
-    (('03', '07'), [[-1, 1]])
-    """
-    lists, tables = truth.lists, truth.tables
-    numbered = bool(lists.class_numbers)
-
-    def key(image: str) -> tuple[int, str]:
-        return int(names[image]) if numbered else 0, names[image]
-
-    main, further = lists.images[: lists.main], lists.images[lists.main :]
-    images = (*sorted(main, key=key), *sorted(further, key=key))
-    place = {image: number for number, image in enumerate(images)}
-    old = {image: number for number, image in enumerate(lists.images)}
-    order = np.array([old[image] for image in images], np.intp)
-    segmentation = sorted(lists.segmentation, key=key)
-    masks = {image: number for number, image in enumerate(lists.segmentation)}
-
-    def renamed(pairs: Sequence[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
-        ordered = sorted(pairs, key=lambda pair: (place[pair[0]], pair[1]))
-        return tuple((names[image], number) for image, number in ordered)
-
-    return GroundTruth.of(
-        replace(
-            lists,
-            images=tuple(names[image] for image in images),
-            segmentation=tuple(names[image] for image in segmentation),
-            persons=renamed(lists.persons),
-            acting=renamed(lists.acting),
-        ),
-        replace(
-            _reordered(tables, order, lists.main),
-            masks=_taken(tables.masks, np.array([masks[image] for image in segmentation], np.intp)),
-        ),
-    )
 
 
 def _reordered(tables: Tables, order: Places, main: int) -> Tables:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
-from .annotations import BoxConvention, convert_boxes
+from .annotations import BoxConvention
 from .arrays import (
     Flags,
     Floats,
@@ -217,7 +217,7 @@ def tables_of_label_maps(maps: LabelMaps, classes: Sequence[str]) -> tuple[Lists
 
 
 def _coco(rows: ObjectRows, area: Floats, convention: BoxConvention) -> CocoTable:
-    edges = convert_boxes(rows.boxes, convention, BoxConvention.HALF_OPEN)
+    edges = convention.convert(rows.boxes, BoxConvention.HALF_OPEN)
     boxes = np.concatenate([edges[:, :2], edges[:, 2:] - edges[:, :2]], axis=1)
     numbered = np.zeros(len(area), np.bool_)
     table = CocoTable(rows.image.place, rows.label.place, boxes, area, rows.crowd, numbered)

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from ..data.arrays import Flags, Floats, Integers, Labels, Places
+from ..data.matches import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE
 from ..parallel import parallel_map
 from .coco import (
     COCO_RULES,
@@ -28,7 +29,6 @@ from .coco import (
     join_arranged,
     match_coco,
 )
-from .ranking import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE
 
 _ABSENT: Final = -1
 _AT_ONCE: Final = 1 << 17

@@ -10,19 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.arrays import Bytes, Flags, Floats, Integers, Labels, Places
-from ..data.matches import RankedPredictions
+from ..data.matches import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE, RankedPredictions
 from ..data.predictions import ClassConfidences
-from .ranking import (
-    FALSE_POSITIVE,
-    IGNORED,
-    TRUE_POSITIVE,
-    auc,
-    average_precision,
-    average_precision_11_points,
-    ends_of_ties,
-    rank,
-    roc,
-)
+from .ranking import auc, average_precision, average_precision_11_points, ends_of_ties, rank, roc
 
 Value = Callable[[RankedPredictions], float]
 """The value of a class's ranking; NaN where the kit's is."""

@@ -6,15 +6,15 @@ from typing import Final
 
 import numpy as np
 
-from ..data.annotations import BoxConvention, convert_boxes
+from ..data.annotations import BoxConvention
 from ..data.arrays import Floats, Integers, Labels, Places
 from ..data.layouts import PERSON, UNLISTED, WHOLE_IMAGE, LayoutTable
-from ..data.matches import RankedPredictions
+from ..data.matches import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE, RankedPredictions
 from ..data.predictions import ClassDetections
 from ..data.tables import PARTS
 from ..data.truth import GroundTruth
 from .matching import ClassObjects, IoU, match_pascal
-from .ranking import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE, rank
+from .ranking import rank
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +91,7 @@ def _parts_of(truth: GroundTruth, rows: Places) -> tuple[Places, Labels, Floats]
 
 def _pixels(truth: GroundTruth, boxes: Floats) -> Floats:
     """Boxes in the convention of the layout rules, whatever that of the ground truth."""
-    return convert_boxes(boxes, truth.tables.convention, BoxConvention.INCLUSIVE)
+    return truth.tables.convention.convert(boxes, BoxConvention.INCLUSIVE)
 
 
 def _ground_truth(place: Places, places: int, boxes: Floats) -> ClassObjects:

@@ -17,10 +17,11 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from ..data.annotations import BoxConvention, convert_boxes
+from ..data.annotations import BoxConvention
 from ..data.arrays import Flags, Floats, Integers, Labels, Places
+from ..data.matches import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE
 from ..data.predictions import ClassDetections
-from .ranking import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE, rank
+from .ranking import rank
 
 IoU = Callable[[Floats, Floats], Floats]
 """Intersection over union of pairs of boxes: float64 (n, 4) and (n, 4), or shapes that broadcast, give float64 (n,)."""
@@ -133,7 +134,7 @@ class ClassObjects:
         """The same objects with their boxes in this convention."""
         if convention is self.convention:
             return self
-        boxes = convert_boxes(self.boxes, self.convention, convention)
+        boxes = self.convention.convert(self.boxes, convention)
         return replace(self, boxes=boxes, convention=convention)
 
 

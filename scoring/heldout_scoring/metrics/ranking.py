@@ -15,17 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.arrays import Flags, Floats, Integers, Labels, Places
-from ..data.matches import RankedPredictions
+from ..data.matches import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE, RankedPredictions
 from ..errors import DataError
-
-TRUE_POSITIVE: Final = 1
-
-
-FALSE_POSITIVE: Final = 0
-
-
-IGNORED: Final = -1
-
 
 ELEVEN_RECALLS: Final = tuple(k * 0.1 for k in range(11))
 """The recalls at which 11-point average precision is taken: multiples of 0.1 as Octave and NumPy round them, so that the

@@ -18,10 +18,11 @@ from ..data.arrays import (
     kind_of,
     shape_of,
 )
+from ..data.matches import FALSE_POSITIVE, TRUE_POSITIVE
 from ..errors import DataError
 from . import ranking
 from .matching import iou_half_open, iou_inclusive
-from .ranking import FALSE_POSITIVE, TRUE_POSITIVE, ends_of_ties, rank
+from .ranking import ends_of_ties, rank
 
 
 class ApRule(StrEnum):

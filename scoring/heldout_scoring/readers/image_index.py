@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.arrays import Flags, Integers
-from ..data.description import UNKNOWN_SIDE, Description, Image
+from ..data.description import Description, Image
 from ..data.layouts import LayoutSet
 from ..errors import DataError, shown
 from .coco_json.fields import CocoNumbers
@@ -291,4 +291,4 @@ class ImageIndex:
     def anywhere(self) -> Mapping[str, Image]:
         """The images of every set by name, except those of unknown size."""
         everyone = self.images + self.description.further
-        return {image.id: image for image in everyone if image.width != UNKNOWN_SIDE}
+        return {image.id: image for image in everyone if image.has_size}

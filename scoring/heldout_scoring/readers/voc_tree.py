@@ -12,7 +12,7 @@ from ..competitions import CHALLENGES, classes_of
 from ..data.annotations import Annotation
 from ..data.arrays import Bytes
 from ..data.description import UNKNOWN_SIDE, Description, Image
-from ..data.label_maps import LabelRuns, beyond_classes, misnamed
+from ..data.label_maps import LabelRuns, MaskError, beyond_classes, misnamed, read_label_image
 from ..data.layouts import WHOLE_IMAGE
 from ..data.tables import PARTS, Lists, Tables, labels_of
 from ..data.truth import GroundTruth
@@ -22,9 +22,7 @@ from .voc_annotations import (
     READERS,
     AnnotationError,
     ListedImage,
-    MaskError,
     read_image_set,
-    read_label_image,
     read_size,
 )
 
@@ -37,10 +35,20 @@ _Read = TypeVar("_Read")
 
 
 class TreeError(ScoringError):
-    """A tree cannot be read; `problems` has everything that is wrong with its files, the message lists the first twenty."""
+    """A tree cannot be read; `problems` has everything that is wrong with its files, the message lists the first twenty.
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    images: those of the Main set; annotations: what could be read, by the name of the file in the tree.
+    """
+
+    def __init__(
+        self,
+        problems: Sequence[Problem],
+        images: Sequence[Image] = (),
+        annotations: Mapping[str, Annotation] | None = None,
+    ) -> None:
         self.problems = tuple(problems)
+        self.images = tuple(images)
+        self.annotations = annotations or {}
         more = [f"and {len(problems) - _SHOWN} more"] if len(problems) > _SHOWN else []
         super().__init__("\n".join([*map(str, self.problems[:_SHOWN]), *more]))
 
@@ -76,13 +84,14 @@ class KitFiles:
 
     def add_problem(self, code: str, path: Path, message: str, line: int | None = None) -> None:
         """Add a problem of a file of the tree."""
-        self.problems.append(Problem(code, message, self._name(path), line))
+        self.problems.append(Problem(code, message, self.name_of(path), line))
 
     def warn(self, code: str, path: Path, message: str) -> None:
         """Add a warning about a file of the tree, which is read all the same."""
-        self.warnings.append(Problem(code, message, self._name(path)))
+        self.warnings.append(Problem(code, message, self.name_of(path)))
 
-    def _name(self, path: Path) -> str:
+    def name_of(self, path: Path) -> str:
+        """The name of a file in the tree."""
         return path.relative_to(self.root).as_posix()
 
     def read(self, path: Path, reader: Callable[[bytes], _Read]) -> _Read | None:
@@ -295,7 +304,8 @@ def read_tree(tree: Path | str, image_set: str, *, problems: Problems | None = N
         kit.add_missing_image_set()
     kit.check_labels(classes, masks)
     if kit.problems:
-        raise TreeError(kit.problems)
+        read = {kit.name_of(kit.annotation_file(image)): each for image, each in annotations.items()}
+        raise TreeError(kit.problems, [_sized(kit, image) for image in main], read)
     if problems is not None:
         for warning in kit.warnings:
             problems.warn(warning)

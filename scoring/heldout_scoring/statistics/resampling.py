@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields, replace
 from statistics import NormalDist
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from ..metrics.ranking import Average, Pool, WeightedMetric, Weights, as_weights
 from ..parallel import thread_count
 from ..stored import Packed, complete, pack, unpack
 
+KIND: Final = "replicates"
 REPLICATES: Final = 1000
 SEED: Final = 2012
 
@@ -83,6 +84,29 @@ class Replicates:
     names: tuple[str, ...]
     scores: tuple[float | None, ...]
     values: Floats
+
+    @property
+    def content(self) -> bytes:
+        """The content of their file; the same replicates give the same bytes."""
+        facts = {**asdict(self.setup), **asdict(self.draws), "names": self.names, "scores": self.scores}
+        return pack(KIND, Packed(facts, {"values": self.values.astype(np.float32)}))
+
+    @classmethod
+    def of_bytes(cls, content: bytes) -> Self:
+        """The replicates in the content of a file. Raises ForeignFileError for anything else.
+
+        >>> kept = Replicates(Setup("detection", "voc2012", "0f"), Draws(9, 2), (), (0.5,), np.array([[0.25, 0.75]]))
+        >>> again = Replicates.of_bytes(kept.content)
+        >>> again.setup.protocol, again.draws.replicates, again.scores, again.values.tolist()
+        ('voc2012', 2, (0.5,), [[0.25, 0.75]])
+        """
+        packed = unpack(KIND, content)
+        facts, arrays = packed.facts, packed.arrays
+        with complete(KIND):
+            setup = Setup(**{each.name: facts[each.name] for each in fields(Setup)})
+            draws = Draws(**{each.name: facts[each.name] for each in fields(Draws)})
+            names, scores = tuple(facts["names"]), tuple(facts["scores"])
+            return cls(setup, draws, names, scores, arrays["values"].astype(np.float64))
 
 
 def headline_by_replicate(values: Floats, average: Average) -> Floats:
@@ -359,38 +383,3 @@ def quantile(share: float, drawn: Floats) -> float:
     """
     number = math.floor(share * (len(drawn) + 1) + 0.5)
     return float(drawn[min(max(number, 1), len(drawn)) - 1])
-
-
-KIND: Final = "replicates"
-
-
-def pack_replicates(replicates: Replicates) -> bytes:
-    """The content of the file; the same replicates give the same bytes.
-
-    >>> kept = Replicates(Setup("detection", "voc2012", "0f"), Draws(9, 2), (), (0.5,), np.array([[0.25, 0.75]]))
-    >>> again = read_replicates(pack_replicates(kept))
-    >>> again.setup.protocol, again.draws.replicates, again.scores, again.values.tolist()
-    ('voc2012', 2, (0.5,), [[0.25, 0.75]])
-    """
-    facts = {**asdict(replicates.setup), **asdict(replicates.draws)}
-    facts |= {"names": replicates.names, "scores": replicates.scores}
-    return pack(KIND, Packed(facts, {"values": replicates.values.astype(np.float32)}))
-
-
-def read_replicates(data: bytes) -> Replicates:
-    """Read what `pack_replicates` made. Raises ForeignFileError for anything else.
-
-    >>> kept = Replicates(Setup("detection", "voc2012", "0f"), Draws(9, 1), (), (None,), np.array([[np.nan]]))
-    >>> read_replicates(pack_replicates(kept)).scores
-    (None,)
-    """
-    packed = unpack(KIND, data)
-    facts, arrays = packed.facts, packed.arrays
-    with complete(KIND):
-        setup, draws = (_from(cls, facts) for cls in (Setup, Draws))
-        names, scores = tuple(facts["names"]), tuple(facts["scores"])
-        return Replicates(setup, draws, names, scores, arrays["values"].astype(np.float64))
-
-
-def _from(cls: Any, facts: Any) -> Any:
-    return cls(**{field.name: facts[field.name] for field in fields(cls)})

@@ -21,7 +21,7 @@ from ..archives.plausibility import (
 )
 from ..archives.results import ResultFile
 from ..competitions import CompetitionInfo
-from ..data.annotations import BoxConvention, convert_boxes
+from ..data.annotations import BoxConvention
 from ..data.arrays import Flags, Floats, Integers, Places
 from ..data.description import MAX_FILE_PROBLEMS, UNKNOWN_SIDE, Description
 from ..data.label_maps import InstanceMasks, Masks, join_masks, masks_of_arrays, take_masks
@@ -200,7 +200,7 @@ def _of_edges(truth: GroundTruth) -> CocoInstances:
     """The objects of the Main set, their boxes from edges, their areas from their boxes."""
     objects, lists = truth.tables.objects, truth.lists
     rows = np.flatnonzero(objects.image < lists.main)
-    edges = convert_boxes(objects.boxes[rows], truth.tables.convention, BoxConvention.HALF_OPEN)
+    edges = truth.tables.convention.convert(objects.boxes[rows], BoxConvention.HALF_OPEN)
     boxes = np.concatenate([edges[:, :2], edges[:, 2:] - edges[:, :2]], axis=1)
     return CocoInstances(
         images=np.arange(lists.main),
@@ -264,7 +264,7 @@ def split_boxes(predictions: Detections, truth: GroundTruth) -> Iterator[Keyed[C
     """
     lists = truth.lists
     convention = predictions.convention or truth.tables.convention
-    edges = convert_boxes(predictions.boxes, convention, BoxConvention.HALF_OPEN)
+    edges = convention.convert(predictions.boxes, BoxConvention.HALF_OPEN)
     sides = edges[:, 2:] - edges[:, :2] if predictions.sizes is None else predictions.sizes
     boxes = np.concatenate([edges[:, :2], sides], axis=1)
     with np.errstate(over="ignore"):  # huge boxes have an infinite area

@@ -33,7 +33,7 @@ class Evidence:
 def explain(evidence: Evidence) -> tuple[Explanation, ...]:
     """The reasons of each class, at the lowest threshold of the rules and in objects of every size, in the order of the classes.
 
-    >>> from heldout_scoring.coco_evaluation import evaluate_coco
+    >>> from heldout_scoring.evaluation import evaluate_coco
     >>> truth = b'''{"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations":
     ...   [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 50, 40], "area": 2000, "iscrowd": 1}]}'''
     >>> evaluate_coco(b"[]", truth).explain()[0].message

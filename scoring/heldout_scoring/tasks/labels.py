@@ -15,7 +15,7 @@ from ..archives.checking import Checked, Inspection, digest_of, is_blank, severi
 from ..archives.results import ResultFile
 from ..data.arrays import Flags, Integers, some_of
 from ..data.description import MAX_FILE_PROBLEMS, Description
-from ..data.matches import RankedPredictions
+from ..data.matches import TRUE_POSITIVE, RankedPredictions
 from ..data.predictions import ClassConfidences, Confidences
 from ..data.truth import GroundTruth
 from ..errors import DataError, Problem, Problems, Severity, shown
@@ -29,14 +29,7 @@ from ..metrics.labels import (
     roc_auc,
     with_difficult,
 )
-from ..metrics.ranking import (
-    AP_11_POINTS,
-    AP_AREA,
-    TRUE_POSITIVE,
-    Average,
-    WeightedMetric,
-    weighted_roc_auc,
-)
+from ..metrics.ranking import AP_11_POINTS, AP_AREA, Average, WeightedMetric, weighted_roc_auc
 from ..readers.image_index import ImageIndex, Subjects
 from ..readers.lines import (
     QUOTED,

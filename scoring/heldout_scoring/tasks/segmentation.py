@@ -14,7 +14,7 @@ from ..archives.results import ResultFile, competition_files, no_results
 from ..competitions import CompetitionInfo, competition_of, competitions, expected_files
 from ..data.arrays import Bytes, Floats, Integers, some_of
 from ..data.description import Description, Image
-from ..data.label_maps import BACKGROUND, VOID, LabelMap, LabelMaps, LabelRuns
+from ..data.label_maps import BACKGROUND, LABEL_COLOURS, VOID, LabelMap, LabelMaps, LabelRuns
 from ..data.matches import NO_PAIRS, ImageCounts, LabelPairs
 from ..data.truth import GroundTruth
 from ..errors import DataError, NotFoundError, Problem, Problems, SubmissionError, as_path, named
@@ -30,7 +30,6 @@ from ..metrics.labels import (
 )
 from ..metrics.ranking import Average, mean_of_classes
 from ..readers.image_index import ImageIndex
-from ..readers.voc_annotations import LABEL_COLOURS
 from ..scores import ClassResult, Scores
 from .detection import read_detections
 from .task import Keyed, PixelSample, Task, headline, say_what_counts, table_of_classes

@@ -26,7 +26,7 @@ from ..data.description import Description
 from ..data.matches import ImageCounts, RankedPredictions
 from ..data.truth import GroundTruth
 from ..errors import DataError, Problem, Problems, SubmissionError
-from ..exhibits import ScoreTable
+from ..exhibits import DIFFICULT_INCLUDED, ScoreTable
 from ..metrics.labels import PixelMeasure
 from ..metrics.ranking import Average, Pool, WeightedMetric
 from ..parallel import parallel_map
@@ -262,7 +262,6 @@ NO_NUMBER: Final = (
     "numbered 0 as 'id': as in the official program, what matches such an object is a false positive"
 )
 
-DIFFICULT_INCLUDED: Final = "difficult objects included"
 _CODES: Final[Mapping[str, str]] = {
     NO_DIFFICULT: "difficult-counted",
     CROWDS_ARE_DIFFICULT: "crowd-difficult",
