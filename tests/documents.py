@@ -11,7 +11,10 @@ from tests.shared import ROOT
 
 DOCUMENTS: Final = ("README.md", *FILES.values())
 NOT_RUN: Final = "not-run"
-"""After `sh`: commands that need more than a test has, which are Docker, root, a domain, the network or many minutes."""
+"""After `sh`: commands that need more than a test has, which are Docker, root, a domain, the network or many minutes.
+
+After `python`: code of libraries that the tests do not have.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,8 @@ NAVIGATION: Final = (
         "For programs",
         (
             Entry("/docs/library", "Library", "docs/library.md"),
+            Entry("/docs/recipes", "Recipes", "docs/recipes.md"),
+            Entry("/docs/migrating", "From other libraries", "docs/migrating.md"),
             Entry("/docs/speed", "Speed of the library", "docs/speed.md"),
             Entry("/docs/api", "API by example", "docs/api.md"),
             Entry("/docs/webhooks", "Webhooks", "docs/webhooks.md"),

@@ -21,7 +21,16 @@ from tests.compose_file import configuration
 from tests.documents import DOCUMENTS, NOT_RUN, Block, blocks
 from tests.shared import ROOT
 
-LANGUAGES = {("sh", ""), ("sh", NOT_RUN), ("python", ""), ("json", ""), ("ini", ""), ("text", "")}
+LANGUAGES = {
+    ("sh", ""),
+    ("sh", NOT_RUN),
+    ("python", ""),
+    ("python", NOT_RUN),
+    ("json", ""),
+    ("ini", ""),
+    ("text", ""),
+}
+SHELL = [each for each in blocks() if each.language == "sh"]
 OURS = {"web", "worker", "beat", "migrate"}  # services that run heldout-server
 COMMANDS = typer.main.get_group(heldout_server)
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
@@ -64,7 +73,7 @@ def test_every_code_block_names_its_language() -> None:
     assert {(block.language, block.mark) for block in blocks()} <= LANGUAGES
 
 
-@pytest.mark.parametrize("block", [each for each in blocks() if each.language == "sh"], ids=str)
+@pytest.mark.parametrize("block", SHELL, ids=str)
 def test_commands_are_valid_shell(block: Block) -> None:
     done = subprocess.run(["bash", "-n"], input=block.text, capture_output=True, text=True, check=False)
 
@@ -72,7 +81,7 @@ def test_commands_are_valid_shell(block: Block) -> None:
     assert not re.search(r"…|<\w+>", block.text)
 
 
-@pytest.mark.parametrize("block", [each for each in blocks() if each.mark == NOT_RUN], ids=str)
+@pytest.mark.parametrize("block", [each for each in SHELL if each.mark == NOT_RUN], ids=str)
 def test_commands_that_are_not_run_name_existing_commands_and_options(block: Block) -> None:
     services = configuration()["services"].keys()
     for line in lines_of(block):

@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,8 @@ WITH_ARRAYS, WITH_MASKS, WITH_OWN_RULES, WITH_FILES, WITH_ERRORS = (
 COMMAND_LINE = LIBRARY.partition("## Command line\n")[2].partition("\n## ")[0]
 TREES, _, COCO = COMMAND_LINE.partition("### COCO's JSON\n")
 COMMANDS = re.findall(r"^heldout-scoring (.+)$", TREES, re.MULTILINE)
+TABLES = LIBRARY.partition("## Functions\n")[2].partition("\n## Types")[0]
+CALLS = re.findall(r"`([\w.]+)\(([^()`]*)\)`", TABLES)
 PLACE = "results/VOC2012/Main/comp3_det_val"
 OURS = {f"{PLACE}_cat.txt": b"a_1 0.9 1 1 10 10\n", f"{PLACE}_dog.txt": b"a_2 0.8 5 5 30 30\n"}
 THEIRS = OURS | {f"{PLACE}_cat.txt": b"a_2 0.9 1 1 10 10\na_1 0.2 1 1 10 10\n"}
@@ -101,17 +104,36 @@ def test_the_example_with_errors_runs_and_prints_them_by_kind(capsys: pytest.Cap
     assert (car, cat[:8]) == ("()", "(Example")
 
 
-def test_every_analysis_that_the_page_names_is_exported() -> None:
-    [row] = [line for line in LIBRARY.splitlines() if line.startswith("| count and analyse")]
-    names = re.findall(r"`(\w+)`", row.partition("in `heldout_scoring.analysis`:")[2])
-
-    exported = [
+def test_every_analysis_is_on_the_page() -> None:
+    functions = {
         name
         for name in heldout_scoring.analysis.__all__
         if inspect.isfunction(getattr(heldout_scoring.analysis, name))
-    ]
+    }
 
-    assert sorted(names) == sorted(set(exported) - {"detections_of", "find_errors"})
+    assert {name for name in functions if f"`{name}(" not in LIBRARY} == {"detections_of", "find_errors"}
+
+
+def called(name: str) -> Callable[..., object]:
+    """The function that a page calls: of the library, of its analyses, or of a type."""
+    owner, _, method = name.rpartition(".")
+    homes = [getattr(heldout_scoring, owner)] if owner else [heldout_scoring, heldout_scoring.analysis]
+    found: Callable[..., object] = next(getattr(home, method) for home in homes if hasattr(home, method))
+    return found
+
+
+@pytest.mark.parametrize(("name", "arguments"), CALLS, ids=[name for name, _ in CALLS])
+def test_a_call_in_the_tables_has_the_arguments_of_the_code(name: str, arguments: str) -> None:
+    parameters = [each for each in inspect.signature(called(name)).parameters.values() if each.name != "self"]
+    by_place = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
+    needed = {each.name for each in parameters if each.default is each.empty}
+    given = [each for each in arguments.split(", ") if each]
+    placed = [each for each in given if "=" not in each]
+    named = {each.partition("=")[0] for each in given} - {*placed}
+
+    assert placed == by_place[: len(placed)]
+    assert named <= {each.name for each in parameters} - {*by_place}
+    assert needed <= {*placed} | named
 
 
 def test_the_example_with_arrays_runs_and_prints_the_documented_output(
@@ -172,12 +194,9 @@ def test_the_page_names_all_commands() -> None:
     ]
 
 
-def test_every_exported_function_is_on_the_page() -> None:
-    functions = [
-        name for name in heldout_scoring.__all__ if inspect.isfunction(getattr(heldout_scoring, name))
-    ]
-
-    assert [name for name in functions if f"`{name}`" not in LIBRARY] == []
+@pytest.mark.parametrize("name", heldout_scoring.__all__)
+def test_every_public_name_is_on_the_page(name: str) -> None:
+    assert re.search(rf"`(?:\w+\.)?{name}\b", LIBRARY)
 
 
 def test_errors_are_printed_with_the_documented_keys(capsys: pytest.CaptureFixture[str]) -> None:

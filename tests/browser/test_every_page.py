@@ -25,7 +25,7 @@ PUBLIC = (
     "/challenges/sample/test/competitions/3", "/find?q=sample",
     "/methods/1", "/runs/{run}/images", "/problems", "/setup", "/status", "/invited/used",
     "/docs", "/docs/take-part", "/docs/organise", "/docs/notifications", "/docs/webhooks", "/docs/formats", "/docs/protocols", "/docs/protocols/voc2012", "/docs/voc2007", "/docs/api",
-    "/docs/library", "/docs/speed", "/docs/security", "/docs/administer/install", "/docs/administer/settings", "/docs/administer/costs",
+    "/docs/library", "/docs/recipes", "/docs/migrating", "/docs/speed", "/docs/security", "/docs/administer/install", "/docs/administer/settings", "/docs/administer/costs",
 )  # fmt: skip
 PARTICIPANTS = (
     "/teams", "/teams/{team}", "/notifications", "/account/notifications", "/submissions", "/submissions/{val3}", "/account", "/account/tokens", "/account/sessions", "/login/confirm", "/account/second-factor", "/login/code", "/challenges/sample/test/submit", "/uploads/{valid}",
