@@ -10,9 +10,9 @@ from PIL import Image, ImageDraw
 
 from benchmarks.loads.archives import Results, prepare
 from benchmarks.loads.scene import CLASSES, DATASET, IMAGE_SET
+from heldout_scoring.data.annotations import ActionLabels, Lists, Objects, Parts, Tables
 from heldout_scoring.data.arrays import Bytes
 from heldout_scoring.data.label_maps import LABEL_COLOURS, VOID, LabelRuns
-from heldout_scoring.data.tables import ActionLabels, Lists, Objects, Parts, Tables
 from heldout_scoring.data.truth import GroundTruth
 
 COMPETITION: Final = 5

@@ -12,8 +12,8 @@ import polars as pl
 from benchmarks.loads.archives import Results, prepare
 from benchmarks.loads.scene import DATASET, IMAGE_SET, Scene, truth_of
 from heldout_scoring import Box, GroundTruth, Layout, Part, layouts_to_xml
+from heldout_scoring.data.annotations import PARTS, ActionLabels, Parts
 from heldout_scoring.data.arrays import Floats, Integers, Labels
-from heldout_scoring.data.tables import PARTS, ActionLabels, Parts
 
 ACTION: Final = 10
 LAYOUT: Final = 8

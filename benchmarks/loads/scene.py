@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout_scoring.competitions import classes_of
+from heldout_scoring.data.annotations import ActionLabels, Lists, Objects, Parts, Tables
 from heldout_scoring.data.arrays import Flags, Floats, Integers
 from heldout_scoring.data.label_maps import LabelRuns
-from heldout_scoring.data.tables import ActionLabels, Lists, Objects, Parts, Tables
 from heldout_scoring.data.truth import GroundTruth
 
 CLASSES: Final = classes_of("VOC2012")

@@ -15,7 +15,7 @@ from .competitions import (
 if TYPE_CHECKING:
     from .analysis.images import Statistics, count_objects
     from .archives.png import labels_to_png
-    from .data.annotations import AnnotatedObject, Annotation, Box, BoxConvention, Part
+    from .data.annotations import PARTS, AnnotatedObject, Annotation, Box, BoxConvention, Part
     from .data.description import Description, Image, Limits, PublicCounts
     from .data.label_maps import InstanceMasks, LabelMaps
     from .data.layouts import Layout, Layouts, layouts_to_xml
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
         open_matches,
     )
     from .data.predictions import Confidences, Detections
-    from .data.tables import PARTS
-    from .data.truth import GroundTruth
+    from .data.truth import GroundTruth, truth_of_boxes
     from .errors import (
         DataError,
         Entry,
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
         SubmissionError,
     )
     from .evaluation import SCORER, evaluate, evaluate_coco
-    from .exhibits import EXHIBITS, ConfusionMatrix, Curve, Exhibit, RocCurve, ScoreTable
     from .metrics.shorthand import ApRule, average_precision, confusion_matrix, iou_matrix
     from .parallel import use_threads
     from .protocols import (
@@ -68,11 +66,19 @@ if TYPE_CHECKING:
         read_open_images,
         read_open_images_detections,
     )
-    from .readers.tables import truth_of_boxes
     from .readers.voc_tree import TreeError, read_public, read_tree
     from .results import Result
-    from .scores import ClassResult, Explanation
-    from .statistics.bootstrap import bootstrap, intervals_of
+    from .scores import (
+        EXHIBITS,
+        ClassResult,
+        ConfusionMatrix,
+        Curve,
+        Exhibit,
+        Explanation,
+        RocCurve,
+        ScoreTable,
+    )
+    from .statistics.bootstrap import Interval, IntervalTable, Replicates, bootstrap, intervals_of
     from .statistics.comparison import (
         Comparison,
         HolmFamily,
@@ -89,7 +95,6 @@ if TYPE_CHECKING:
         rank_methods,
         read_scoreboard,
     )
-    from .statistics.resampling import Interval, IntervalTable, Replicates
     from .tasks.segmentation import create_segmentations_from_detections
     from .tasks.task import TaskRules
     from .validation import FoundCompetition, Validation, validate
@@ -204,7 +209,7 @@ __all__ = [
 _NAMES: Final = {
     "analysis.images": ("Statistics", "count_objects"),
     "archives.png": ("labels_to_png",),
-    "data.annotations": ("AnnotatedObject", "Annotation", "Box", "BoxConvention", "Part"),
+    "data.annotations": ("AnnotatedObject", "Annotation", "Box", "BoxConvention", "PARTS", "Part"),
     "data.description": ("Description", "Image", "Limits", "PublicCounts"),
     "data.label_maps": ("InstanceMasks", "LabelMaps"),
     "data.layouts": ("Layout", "Layouts", "layouts_to_xml"),
@@ -217,8 +222,7 @@ _NAMES: Final = {
         "open_matches",
     ),
     "data.predictions": ("Confidences", "Detections"),
-    "data.tables": ("PARTS",),
-    "data.truth": ("GroundTruth",),
+    "data.truth": ("GroundTruth", "truth_of_boxes"),
     "errors": (
         "DataError",
         "Entry",
@@ -232,7 +236,6 @@ _NAMES: Final = {
         "SubmissionError",
     ),
     "evaluation": ("SCORER", "evaluate", "evaluate_coco"),
-    "exhibits": ("ConfusionMatrix", "Curve", "EXHIBITS", "Exhibit", "RocCurve", "ScoreTable"),
     "metrics.shorthand": ("ApRule", "average_precision", "confusion_matrix", "iou_matrix"),
     "parallel": ("use_threads",),
     "protocols": (
@@ -257,11 +260,19 @@ _NAMES: Final = {
         "read_open_images",
         "read_open_images_detections",
     ),
-    "readers.tables": ("truth_of_boxes",),
     "readers.voc_tree": ("TreeError", "read_public", "read_tree"),
     "results": ("Result",),
-    "scores": ("ClassResult", "Explanation"),
-    "statistics.bootstrap": ("bootstrap", "intervals_of"),
+    "scores": (
+        "ClassResult",
+        "ConfusionMatrix",
+        "Curve",
+        "EXHIBITS",
+        "Exhibit",
+        "Explanation",
+        "RocCurve",
+        "ScoreTable",
+    ),
+    "statistics.bootstrap": ("Interval", "IntervalTable", "Replicates", "bootstrap", "intervals_of"),
     "statistics.comparison": (
         "Comparison",
         "HolmFamily",
@@ -278,7 +289,6 @@ _NAMES: Final = {
         "rank_methods",
         "read_scoreboard",
     ),
-    "statistics.resampling": ("Interval", "IntervalTable", "Replicates"),
     "tasks.segmentation": ("create_segmentations_from_detections",),
     "tasks.task": ("TaskRules",),
     "validation": ("FoundCompetition", "Validation", "validate"),

@@ -18,15 +18,13 @@ from .data.description import UNLIMITED, Description, Limits
 from .data.truth import GroundTruth
 from .errors import PathError, Problem, Problems, ScoringError, SubmissionError
 from .evaluation import COCO_PROTOCOL, COCO_PROTOCOLS, columns_of, evaluate, evaluate_coco
-from .exhibits import ConfusionMatrix
 from .parallel import DEFAULT_THREADS, use_threads
 from .protocols import PROTOCOLS, default_protocol
 from .readers.voc_tree import TreeError, dataset_of, read_public, read_tree
 from .results import Result
-from .scores import ClassResult
-from .statistics.bootstrap import intervals_of
+from .scores import ClassResult, ConfusionMatrix
+from .statistics.bootstrap import Interval, intervals_of
 from .statistics.ranks import compare_pairs, rank_methods, read_scoreboard
-from .statistics.resampling import Interval
 from .stored import to_plain
 from .validation import validate
 

@@ -12,8 +12,8 @@ from typing import Any, Final, Self, overload
 import numpy as np
 
 from .competitions import CHALLENGES
+from .data.annotations import PARTS
 from .data.arrays import as_counts, as_ranges, as_thresholds
-from .data.tables import PARTS
 from .errors import DataError, NotFoundError, similar_name
 from .metrics.coco import COCO_RULES, LVIS_RULES
 from .metrics.layouts import (

@@ -13,9 +13,19 @@ import numpy as np
 from .data.arrays import Floats, some_of
 from .data.matches import AllMatches, Origin, RankedPredictions, save_matches
 from .errors import DataError, NotFoundError, Problem
-from .exhibits import Curve, Exhibit, RocCurve, ScoreTable, plot_curves, plot_values
 from .protocols import PROTOCOLS, TASKS, spell
-from .scores import NOT_ENTERED, ClassResult, Explain, Explanation
+from .scores import (
+    NOT_ENTERED,
+    ClassResult,
+    Curve,
+    Exhibit,
+    Explain,
+    Explanation,
+    RocCurve,
+    ScoreTable,
+    plot_curves,
+    plot_values,
+)
 from .stored import from_plain, to_plain
 
 if TYPE_CHECKING:

@@ -142,7 +142,7 @@ def to_plain(value: Any) -> Any:
     value: a dataclass whose fields are such values again, a tuple, an enum, bytes, a text, a number, a truth value or None;
     fields that are not compared (`field(compare=False)`) are left out. Raises TypeError for anything else.
 
-    >>> from heldout_scoring.exhibits import ScoreTable
+    >>> from heldout_scoring.scores import ScoreTable
     >>> to_plain(ScoreTable("Average precision", (("car", 0.5), ("cat", None))))
     {'kind': 'score_table', 'title': 'Average precision', 'rows': [['car', 0.5], ['cat', None]]}
     """
@@ -164,7 +164,7 @@ def to_plain(value: Any) -> Any:
 def from_plain(cls: type[Value], plain: Any) -> Value:
     """The value of this type that `to_plain` gave. Raises KeyError, TypeError or ValueError for anything else.
 
-    >>> from heldout_scoring.exhibits import ScoreTable
+    >>> from heldout_scoring.scores import ScoreTable
     >>> table = ScoreTable("Average precision", (("car", 0.5), ("cat", None)))
     >>> from_plain(ScoreTable, to_plain(table)) == table
     True

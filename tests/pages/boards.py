@@ -28,7 +28,7 @@ from app.people import teams
 from app.platform import Platform
 from app.results import groups, recording
 from app.results.recording import take_off_board
-from heldout_scoring.exhibits import DIFFICULT_INCLUDED
+from heldout_scoring.scores import DIFFICULT_INCLUDED
 from heldout_scoring.stored import to_plain
 from tests.system.kits import small_kit
 from tests.system.rows import Rows, add_method, add_result, end_run

@@ -10,7 +10,7 @@ from app.models import BoardGroups, Job, JobKind, RunAnalysis
 from app.platform import Platform
 from app.results import groups
 from app.results.groups import share_group
-from heldout_scoring.statistics.resampling import Draws, Replicates, Setup
+from heldout_scoring.statistics.bootstrap import Draws, Replicates, Setup
 from tests.system.rows import Rows, described
 from tests.working import do_all, handling
 

@@ -21,7 +21,7 @@ from app.models import RunState, UploadState
 from app.submissions.submit_page import Confirmation
 from app.submissions.uploads import UploadView
 from app.web.dependencies import render_template, templates
-from heldout_scoring.exhibits import EXHIBITS
+from heldout_scoring.scores import EXHIBITS
 from tests.login_settings import EXAMPLE_ID
 from tests.pages.comparison_views import comparison
 from tests.pages.drawn import EVIL

@@ -12,7 +12,7 @@ import pytest
 from app.intake.comparing import compare
 from app.intake.reports import Renamed, VersionComparison
 from heldout_scoring import GroundTruth
-from heldout_scoring.data.tables import ActionLabels, Parts
+from heldout_scoring.data.annotations import ActionLabels, Parts
 
 CLASSES = ("cat", "dog", "owl")
 IMAGES = ("a", "b", "c", "d")

@@ -17,8 +17,8 @@ from app.core.errors import MalformedError
 from app.web.charts.dots import Range, symmetric
 from app.web.charts.shapes import Circle
 from heldout_scoring.analysis.images import ImageOutcomes
+from heldout_scoring.statistics.bootstrap import Draws, Replicates, Setup
 from heldout_scoring.statistics.comparison import standings
-from heldout_scoring.statistics.resampling import Draws, Replicates, Setup
 from tests.pages.comparison_views import comparison
 
 SETUP = Setup("detection", "voc2012", "0f")

@@ -6,7 +6,7 @@ import numpy as np
 
 from app.jobs import sandbox
 from app.results.groups import letters_of, share_group, version_of
-from heldout_scoring.statistics.resampling import Draws, Replicates, Setup
+from heldout_scoring.statistics.bootstrap import Draws, Replicates, Setup
 
 
 def test_a_digit_is_part_of_the_letter_before_it() -> None:

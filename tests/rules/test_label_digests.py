@@ -11,7 +11,7 @@ import pytest
 from app.challenges.label_digests import LabelDigests, label_digests
 from heldout_scoring import BoxConvention, GroundTruth, read_tree
 from heldout_scoring.data.annotations import AnnotatedObject, Annotation, Box
-from heldout_scoring.readers.tables import truth_of_boxes
+from heldout_scoring.data.truth import truth_of_boxes
 from tests.scoring.builders import Kit, annotation, part, thing
 from tests.scoring.lvis_sets import draw_lvis_set
 

@@ -9,10 +9,9 @@ import numpy as np
 from heldout_scoring import Description, Image
 from heldout_scoring.data.annotations import AnnotatedObject, Annotation, Box, Part
 from heldout_scoring.data.layouts import UNLISTED, WHOLE_IMAGE, Layout, LayoutTable, layouts_to_xml
-from heldout_scoring.data.truth import GroundTruth
+from heldout_scoring.data.truth import GroundTruth, truth_of_boxes
 from heldout_scoring.errors import Problems, Severity
 from heldout_scoring.readers.image_index import ImageIndex
-from heldout_scoring.readers.tables import truth_of_boxes
 from heldout_scoring.tasks.layout import read_layouts
 from tests.scoring.layout_oracles import PARTS, Given, Key, Limb, Person
 from tests.scoring.oracles import Corners

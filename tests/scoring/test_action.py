@@ -6,10 +6,9 @@ from heldout_scoring.data.matches import open_rankings
 from heldout_scoring.data.truth import GroundTruth
 from heldout_scoring.errors import SubmissionError
 from heldout_scoring.evaluation import columns_of, evaluate
-from heldout_scoring.exhibits import Curve, ScoreTable
 from heldout_scoring.readers.voc_tree import read_tree
 from heldout_scoring.results import Result
-from heldout_scoring.scores import ClassResult
+from heldout_scoring.scores import ClassResult, Curve, ScoreTable
 from tests.scoring.builders import Kit, annotation, thing
 
 PEOPLE = annotation(thing("person"), thing("dog"), thing("person"))

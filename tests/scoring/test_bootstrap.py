@@ -11,8 +11,7 @@ from heldout_scoring.evaluation import evaluate
 from heldout_scoring.protocols import PROTOCOLS
 from heldout_scoring.readers.voc_tree import read_tree
 from heldout_scoring.results import Result
-from heldout_scoring.statistics.bootstrap import bootstrap, intervals_of
-from heldout_scoring.statistics.resampling import Interval, IntervalTable
+from heldout_scoring.statistics.bootstrap import Interval, IntervalTable, bootstrap, intervals_of
 from heldout_scoring.stored import ForeignFileError, Packed, pack, unpack
 from tests.scoring.builders import Kit, annotation, thing
 from tests.scoring.layout_builders import truth_of, truth_of_images, xml_of

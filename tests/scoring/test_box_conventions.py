@@ -12,12 +12,11 @@ from heldout_scoring.data.annotations import AnnotatedObject, Annotation, Box, B
 from heldout_scoring.data.description import Image
 from heldout_scoring.data.matches import RankedPredictions
 from heldout_scoring.data.predictions import ClassDetections
-from heldout_scoring.data.truth import GroundTruth
+from heldout_scoring.data.truth import GroundTruth, truth_of_boxes
 from heldout_scoring.evaluation import evaluate
 from heldout_scoring.metrics.matching import iou_half_open, iou_inclusive
 from heldout_scoring.protocols import PROTOCOLS
 from heldout_scoring.readers.open_images import read_open_images
-from heldout_scoring.readers.tables import truth_of_boxes
 from heldout_scoring.tasks.detection import DETECTION, load
 
 INCLUSIVE, HALF_OPEN = BoxConvention

@@ -7,10 +7,9 @@ from heldout_scoring.data.matches import open_rankings
 from heldout_scoring.data.truth import GroundTruth
 from heldout_scoring.errors import SubmissionError
 from heldout_scoring.evaluation import columns_of, evaluate
-from heldout_scoring.exhibits import Curve, RocCurve, ScoreTable
 from heldout_scoring.readers.voc_tree import read_tree
 from heldout_scoring.results import Result
-from heldout_scoring.scores import ClassResult
+from heldout_scoring.scores import ClassResult, Curve, RocCurve, ScoreTable
 from tests.scoring.builders import Kit, annotation, kit
 
 CAT = "a_1 0.9\na_2 0.1\n"

@@ -15,8 +15,7 @@ from heldout_scoring import (
 from heldout_scoring.data.matches import open_rankings
 from heldout_scoring.evaluation import evaluate_coco
 from heldout_scoring.metrics.coco import COCO_RULES
-from heldout_scoring.statistics.bootstrap import bootstrap, intervals_of
-from heldout_scoring.statistics.resampling import Draws
+from heldout_scoring.statistics.bootstrap import Draws, bootstrap, intervals_of
 from heldout_scoring.tasks.coco import COCO_DETECTION
 from heldout_scoring.tasks.task import RankingSample
 from tests.scoring.coco_sets import Plain, draw_coco_set

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heldout_scoring.errors import DataError
-from heldout_scoring.exhibits import ConfusionMatrix, Curve, Exhibit, RocCurve, ScoreTable
 from heldout_scoring.results import Result
-from heldout_scoring.scores import ClassResult
+from heldout_scoring.scores import ClassResult, ConfusionMatrix, Curve, Exhibit, RocCurve, ScoreTable
 from heldout_scoring.stored import dense, from_plain, sparse, to_plain
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from heldout_scoring.data.arrays import Floats
+from heldout_scoring.statistics.bootstrap import Draws, Replicates, Setup
 from heldout_scoring.statistics.comparison import (
     TEST_WIDENING,
     Standings,
@@ -14,7 +15,6 @@ from heldout_scoring.statistics.comparison import (
     standard_error_of_difference,
     standings,
 )
-from heldout_scoring.statistics.resampling import Draws, Replicates, Setup
 
 SETUP = Setup("detection", "voc2012", "0f")
 

@@ -9,8 +9,8 @@ from hypothesis.extra.numpy import arrays
 
 from heldout_scoring.data.arrays import Bytes
 from heldout_scoring.data.label_maps import LabelRuns
-from heldout_scoring.exhibits import ConfusionMatrix
 from heldout_scoring.metrics.labels import Counts, class_accuracy, count_labels, iou_of_labels, pixel_accuracy
+from heldout_scoring.scores import ConfusionMatrix
 from heldout_scoring.stored import from_plain, to_plain
 
 LABELS = 4

@@ -9,7 +9,7 @@ import pytest
 from heldout_scoring.data.arrays import Floats, Integers
 from heldout_scoring.data.matches import RankedPredictions
 from heldout_scoring.metrics.ranking import AP_AREA, average_precision, mean_of_classes
-from heldout_scoring.statistics.resampling import (
+from heldout_scoring.statistics.bootstrap import (
     Draws,
     Interval,
     Replicates,

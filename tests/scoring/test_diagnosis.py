@@ -18,9 +18,8 @@ from heldout_scoring.metrics.labels import class_accuracy
 from heldout_scoring.metrics.ranking import AP_AREA, mean_of_classes
 from heldout_scoring.readers.voc_tree import read_tree
 from heldout_scoring.results import Result
-from heldout_scoring.statistics.bootstrap import bootstrap
+from heldout_scoring.statistics.bootstrap import KIND, Replicates, bootstrap
 from heldout_scoring.statistics.comparison import compare
-from heldout_scoring.statistics.resampling import KIND, Replicates
 from heldout_scoring.stored import ForeignFileError, Packed, from_plain, pack, to_plain
 from heldout_scoring.tasks.detection import DETECTION
 from heldout_scoring.tasks.task import PixelSample, RankingSample, TaskRules

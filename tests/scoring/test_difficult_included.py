@@ -3,10 +3,10 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heldout_scoring.exhibits import ScoreTable
 from heldout_scoring.metrics.matching import all_objects_positive
 from heldout_scoring.metrics.ranking import ELEVEN_RECALLS
 from heldout_scoring.protocols import PROTOCOLS
+from heldout_scoring.scores import ScoreTable
 from heldout_scoring.tasks.detection import DETECTION
 from heldout_scoring.tasks.task import Keyed
 from tests.scoring import oracles

@@ -8,11 +8,10 @@ from heldout_scoring.data.matches import open_rankings
 from heldout_scoring.data.truth import GroundTruth
 from heldout_scoring.errors import SubmissionError
 from heldout_scoring.evaluation import SCORER, columns_of, evaluate, is_scorable
-from heldout_scoring.exhibits import Curve, ScoreTable
 from heldout_scoring.protocols import PROTOCOLS
 from heldout_scoring.readers.voc_tree import read_tree
 from heldout_scoring.results import Result
-from heldout_scoring.scores import ClassResult
+from heldout_scoring.scores import ClassResult, Curve, ScoreTable
 from tests.scoring.builders import Kit, annotation, kit, thing
 
 CAT = "a_1 0.9 1 1 10 10\n"

@@ -10,9 +10,9 @@ import pytest
 
 from heldout_scoring.errors import SubmissionError
 from heldout_scoring.evaluation import evaluate
-from heldout_scoring.exhibits import Curve
 from heldout_scoring.protocols import PROTOCOLS
 from heldout_scoring.results import Result
+from heldout_scoring.scores import Curve
 from heldout_scoring.tasks.detection import DETECTION
 from tests.scoring import oracles
 from tests.scoring.conftest import ReadTruth, Unpack

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from heldout_scoring.data.tables import labels_of
+from heldout_scoring.data.annotations import labels_of
 from heldout_scoring.errors import SubmissionError
 from heldout_scoring.evaluation import evaluate
-from heldout_scoring.exhibits import Curve, RocCurve
 from heldout_scoring.metrics.ranking import auc
 from heldout_scoring.protocols import PROTOCOLS
 from heldout_scoring.results import Result
+from heldout_scoring.scores import Curve, RocCurve
 from heldout_scoring.tasks.detection import DETECTION
 from tests.scoring.conftest import ReadTruth, Unpack
 

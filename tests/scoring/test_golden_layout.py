@@ -8,8 +8,8 @@ import pytest
 
 from heldout_scoring.errors import SubmissionError
 from heldout_scoring.evaluation import evaluate
-from heldout_scoring.exhibits import Curve
 from heldout_scoring.results import Result
+from heldout_scoring.scores import Curve
 from heldout_scoring.validation import validate
 from tests.scoring.conftest import ReadTruth, Unpack
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from heldout_scoring import ConfusionMatrix, Result, SubmissionError, evaluate, read_tree, validate
-from heldout_scoring.exhibits import ScoreTable
+from heldout_scoring.scores import ScoreTable
 from tests.scoring.conftest import ReadTruth, Unpack
 
 pytestmark = pytest.mark.shared

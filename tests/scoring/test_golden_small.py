@@ -10,10 +10,10 @@ import pytest
 
 from heldout_scoring.data.truth import GroundTruth
 from heldout_scoring.evaluation import evaluate
-from heldout_scoring.exhibits import ConfusionMatrix, Curve, RocCurve
 from heldout_scoring.metrics.ranking import RocPoints
 from heldout_scoring.readers.voc_tree import read_tree
 from heldout_scoring.results import Result
+from heldout_scoring.scores import ConfusionMatrix, Curve, RocCurve
 from tests.shared import ROOT
 
 GOLDEN = ROOT / "tests" / "golden"

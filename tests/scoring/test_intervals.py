@@ -8,7 +8,7 @@ import pytest
 from heldout_scoring.data.arrays import Integers
 from heldout_scoring.data.matches import RankedPredictions
 from heldout_scoring.metrics.ranking import AP_11_POINTS, AP_AREA, RankingMeasure, mean_of_classes
-from heldout_scoring.statistics.resampling import (
+from heldout_scoring.statistics.bootstrap import (
     NO_VALUE,
     TOO_FEW_REPLICATES,
     Draws,

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heldout_scoring.data.predictions import ClassConfidences
-from heldout_scoring.exhibits import draw_precision
 from heldout_scoring.metrics.labels import (
     ClassLabels,
     Value,
@@ -18,6 +17,7 @@ from heldout_scoring.metrics.labels import (
 )
 from heldout_scoring.metrics.ranking import ELEVEN_RECALLS
 from heldout_scoring.protocols import PROTOCOLS
+from heldout_scoring.scores import draw_precision
 from heldout_scoring.tasks.labels import ACTION, CLASSIFICATION
 from tests.scoring import label_oracles, oracles
 

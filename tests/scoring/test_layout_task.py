@@ -5,10 +5,9 @@ import pytest
 from heldout_scoring import Result, SubmissionError, evaluate, validate
 from heldout_scoring.data.matches import open_rankings
 from heldout_scoring.evaluation import columns_of
-from heldout_scoring.exhibits import Curve, ScoreTable
 from heldout_scoring.metrics.layouts import persons_of_layout_set
 from heldout_scoring.readers.voc_tree import read_tree
-from heldout_scoring.scores import ClassResult
+from heldout_scoring.scores import ClassResult, Curve, ScoreTable
 from tests.scoring.builders import Kit, annotation, part, thing
 from tests.scoring.layout_builders import layout, phase, truth_of, truth_of_images, xml_of
 from tests.scoring.layout_oracles import Given, Limb, Person

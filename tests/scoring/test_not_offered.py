@@ -6,8 +6,8 @@ from pathlib import Path
 from heldout_scoring import GroundTruth, validate
 from heldout_scoring.archives.results import explain
 from heldout_scoring.data.annotations import Annotation
+from heldout_scoring.data.truth import truth_of_boxes
 from heldout_scoring.evaluation import missing_truth
-from heldout_scoring.readers.tables import truth_of_boxes
 from tests.scoring.archives import FOLDER, description, detections, gz, tar, written
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from heldout_scoring.data.description import Image
 from heldout_scoring.data.predictions import ClassDetections, Detections
-from heldout_scoring.data.truth import GroundTruth
+from heldout_scoring.data.truth import GroundTruth, truth_of_boxes
 from heldout_scoring.protocols import PROTOCOLS
 from heldout_scoring.readers.open_images import (
     Hierarchy,
@@ -17,7 +17,6 @@ from heldout_scoring.readers.open_images import (
     read_open_images,
     read_open_images_detections,
 )
-from heldout_scoring.readers.tables import truth_of_boxes
 from heldout_scoring.readers.voc_annotations import AnnotationError
 from heldout_scoring.tasks.detection import DETECTION, load
 from heldout_scoring.tasks.task import Keyed

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from heldout_scoring import Detections, GroundTruth, bootstrap, evaluate
-from heldout_scoring.statistics.resampling import Draws
+from heldout_scoring.statistics.bootstrap import Draws
 
 IMAGES, CLASSES, REPLICATES = 8, ("car", "cat", "dog"), 40
 WEIGHTED = ["weighted_pascal_voc_detection_metrics", "weighted_pascal_voc_detection_metrics-documented"]

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from heldout_scoring.competitions import CHALLENGES
-from heldout_scoring.data.tables import PARTS
+from heldout_scoring.data.annotations import PARTS
 from heldout_scoring.metrics.layouts import (
     match_boxed_persons_2007,
     match_boxed_persons_2007_corrected,

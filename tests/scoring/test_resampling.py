@@ -23,7 +23,7 @@ from heldout_scoring.metrics.ranking import (
     mean_of_classes,
     weighted_roc_auc,
 )
-from heldout_scoring.statistics.resampling import (
+from heldout_scoring.statistics.bootstrap import (
     Draws,
     headline_by_replicate,
     resample_confusions,

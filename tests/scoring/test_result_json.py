@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heldout_scoring.exhibits import Curve, ScoreTable
 from heldout_scoring.results import Result
-from heldout_scoring.scores import ClassResult
+from heldout_scoring.scores import ClassResult, Curve, ScoreTable
 from tests.scoring import oracles
 
 OUTCOMES = st.lists(st.sampled_from([1, 0, -1]), max_size=40)

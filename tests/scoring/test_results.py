@@ -9,7 +9,7 @@ import pytest
 
 from heldout_scoring import Confidences, Detections, GroundTruth, LabelMaps, Result, evaluate
 from heldout_scoring.data.matches import open_rankings
-from heldout_scoring.exhibits import Curve, RocCurve
+from heldout_scoring.scores import Curve, RocCurve
 
 BOX = [1, 1, 10, 10]
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from heldout_scoring.data.matches import RankedPredictions
 from heldout_scoring.data.predictions import ClassConfidences
-from heldout_scoring.exhibits import EXHIBITS, RocCurve, draw_roc
 from heldout_scoring.metrics.labels import ClassLabels, rank_by_confidence, roc_auc
 from heldout_scoring.metrics.ranking import auc, ends_of_ties, roc
+from heldout_scoring.scores import EXHIBITS, RocCurve, draw_roc
 from heldout_scoring.stored import from_plain, to_plain
 from tests.scoring import label_oracles as oracles
 

@@ -24,8 +24,7 @@ from heldout_scoring.data.arrays import Bytes
 from heldout_scoring.data.label_maps import LabelMap, LabelRuns
 from heldout_scoring.data.matches import ImageCounts, open_matches
 from heldout_scoring.evaluation import columns_of
-from heldout_scoring.exhibits import ScoreTable
-from heldout_scoring.scores import ClassResult, Scores
+from heldout_scoring.scores import ClassResult, Scores, ScoreTable
 from heldout_scoring.tasks.segmentation import (
     BY_CLASS_ACCURACY,
     BY_IOU,

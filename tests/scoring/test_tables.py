@@ -3,8 +3,14 @@
 import numpy as np
 import pytest
 
-from heldout_scoring.data.annotations import AnnotatedObject, Annotation, Box
-from heldout_scoring.readers.tables import Act, action_labels_of, objects_of
+from heldout_scoring.data.annotations import (
+    Act,
+    AnnotatedObject,
+    Annotation,
+    Box,
+    action_labels_of,
+    objects_of,
+)
 
 BOX = Box(1, 1, 10, 10)
 

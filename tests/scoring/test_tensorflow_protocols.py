@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from heldout_scoring import PROTOCOLS, ClassResult, Result, evaluate
 from heldout_scoring.data.annotations import AnnotatedObject, Annotation, Box
-from heldout_scoring.data.truth import GroundTruth
-from heldout_scoring.readers.tables import truth_of_boxes
+from heldout_scoring.data.truth import GroundTruth, truth_of_boxes
 from heldout_scoring.readers.voc_tree import read_tree
 from heldout_scoring.tasks.layout import LAYOUT
 from tests.scoring import tensorflow_oracles as oracles

@@ -314,3 +314,16 @@ def test_labels_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
     assert wrong(tree) == [
         "ImageSets/Action/jumping_test.txt: two lines give the same image or person different labels"
     ]
+
+
+def test_a_refused_tree_still_says_what_could_be_read(tmp_path: Path) -> None:
+    tree = full(tmp_path)
+    tree.write("Annotations/a_1.xml", annotation("<object></object>"))
+
+    with pytest.raises(TreeError) as refused:
+        read_tree(tree.root, "test")
+
+    assert [each.id for each in refused.value.images] == ["a_1", "a_2"]
+    assert all(each.has_size for each in refused.value.images)
+    assert "Annotations/a_1.xml" not in refused.value.annotations
+    assert len(refused.value.annotations["Annotations/b_1.xml"].objects) == 2

@@ -9,11 +9,10 @@ from typing import Any, Final, Self
 import numpy as np
 
 from ..errors import DataError
-from .annotations import Box, Part
+from .annotations import PARTS, Box, Part
 from .arrays import Floats, Integers, Labels, Places, as_boxes, as_floats, as_named, assert_lengths
 from .description import UNKNOWN_SIDE, Description, Image
 from .predictions import as_persons
-from .tables import PARTS
 
 WHOLE_IMAGE: Final = 0
 """The object number in a Layout set that lists images only, as that of 2007 does."""

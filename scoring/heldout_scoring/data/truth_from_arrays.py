@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
-from .annotations import BoxConvention
+from .annotations import ActionLabels, BoxConvention, CocoTable, Lists, Objects, Parts, Tables, labels_of
 from .arrays import (
     Flags,
     Floats,
@@ -34,7 +34,6 @@ from .label_maps import (
 )
 from .layouts import PERSON, WHOLE_IMAGE, Layouts
 from .predictions import as_persons
-from .tables import ActionLabels, CocoTable, Lists, Objects, Parts, Tables, labels_of
 
 DATASET = "arrays"
 IMAGE_SET = "all"

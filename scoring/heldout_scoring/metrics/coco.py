@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from ..data.annotations import Federation
 from ..data.arrays import (
     Flags,
     Floats,
@@ -22,7 +23,6 @@ from ..data.arrays import (
     assert_is,
     short_names,
 )
-from ..data.tables import Federation
 from ..errors import DataError
 from .ranking import rank
 

@@ -6,12 +6,11 @@ from typing import Final
 
 import numpy as np
 
-from ..data.annotations import BoxConvention
+from ..data.annotations import PARTS, BoxConvention
 from ..data.arrays import Floats, Integers, Labels, Places
 from ..data.layouts import PERSON, UNLISTED, WHOLE_IMAGE, LayoutTable
 from ..data.matches import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE, RankedPredictions
 from ..data.predictions import ClassDetections
-from ..data.tables import PARTS
 from ..data.truth import GroundTruth
 from .matching import ClassObjects, IoU, match_pascal
 from .ranking import rank

@@ -9,15 +9,24 @@ from typing import Final, TypeVar
 import numpy as np
 
 from ..competitions import CHALLENGES, classes_of
-from ..data.annotations import Annotation
+from ..data.annotations import (
+    PARTS,
+    Act,
+    Annotation,
+    Lists,
+    Tables,
+    action_labels_of,
+    labels_of,
+    objects_of,
+    parts_of,
+    sizes_of,
+)
 from ..data.arrays import Bytes
 from ..data.description import UNKNOWN_SIDE, Description, Image
 from ..data.label_maps import LabelRuns, MaskError, beyond_classes, misnamed, read_label_image
 from ..data.layouts import WHOLE_IMAGE
-from ..data.tables import PARTS, Lists, Tables, labels_of
 from ..data.truth import GroundTruth
 from ..errors import Problem, Problems, Rule, ScoringError, as_path, shown
-from .tables import Act, action_labels_of, objects_of, parts_of, sizes_of
 from .voc_annotations import (
     READERS,
     AnnotationError,

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..data.arrays import Flags, Floats, assert_is
 from ..errors import DataError
+from .bootstrap import FEWEST, HEADLINE, LEVEL, WIDENING, Interval, Replicates, interval
 from .ranks import Group, holm, homogeneous_groups, letters, normal_p_value
-from .resampling import FEWEST, HEADLINE, LEVEL, WIDENING, Interval, Replicates, interval
 
 TEST_WIDENING: Final = 1.12
 """A standard error is the standard deviation of the replicates times this, which is too small, and tails are longer than normal ones.
@@ -45,7 +45,7 @@ def compare(
 
     Raises DataError for replicates of different tasks, protocols, ground truths, classes or draws.
 
-    >>> from heldout_scoring.statistics.resampling import Draws, Setup
+    >>> from heldout_scoring.statistics.bootstrap import Draws, Setup
     >>> setup, drawn = Setup("detection", "voc2012", "0f"), np.tile(np.arange(100) / 200, (2, 1))
     >>> one = Replicates(setup, Draws(9, 100), ("cat",), (0.35, 0.35), drawn + 0.1)
     >>> other = Replicates(setup, Draws(9, 100), ("cat",), (0.25, 0.25), drawn)
@@ -94,7 +94,7 @@ def standard_error_of_difference(one: Replicates, other: Replicates) -> float | 
 
     None if fewer than `FEWEST` replicates have a value for both. Raises DataError for replicates that are not paired.
 
-    >>> from heldout_scoring.statistics.resampling import Draws, Setup
+    >>> from heldout_scoring.statistics.bootstrap import Draws, Setup
     >>> setup, drawn = Setup("detection", "voc2012", "0f"), np.array([[0.25, 0.75] * 50])
     >>> one = Replicates(setup, Draws(9, 100), (), (0.5,), drawn)
     >>> other = Replicates(setup, Draws(9, 100), (), (0.25,), np.full((1, 100), 0.25))
@@ -206,7 +206,7 @@ def standings(
     Raises DataError for replicates that are not paired, for a method without a score, and if fewer than `FEWEST`
     replicates have a value for every method.
 
-    >>> from heldout_scoring.statistics.resampling import Draws, Setup
+    >>> from heldout_scoring.statistics.bootstrap import Draws, Setup
     >>> setup, noise = Setup("detection", "voc2012", "0f"), np.arange(100) % 3 / 100
     >>> drawn = {"oak": (0.5, noise), "elm": (0.7, noise[::-1]), "ash": (0.51, -noise)}
     >>> methods = {

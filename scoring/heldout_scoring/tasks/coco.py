@@ -29,7 +29,6 @@ from ..data.matches import RankedPredictions
 from ..data.predictions import Detections
 from ..data.truth import GroundTruth
 from ..errors import DataError, NotFoundError, Problem, Problems, shown
-from ..exhibits import ALL_FIGURES, Exhibit, ScoreTable, draw_precision
 from ..metrics.coco import (
     COCO_RULES,
     EVERY_SIZE,
@@ -56,7 +55,7 @@ from ..metrics.ranking import Runs, Weights, mean_of_classes_with_a_value, weigh
 from ..readers.coco_json.detections import CocoResults, read_coco_detections, take_results
 from ..readers.coco_json.instances import CocoInstances
 from ..readers.image_index import ImageIndex
-from ..scores import ClassResult, Explanation, Scores
+from ..scores import ALL_FIGURES, ClassResult, Exhibit, Explanation, Scores, ScoreTable, draw_precision
 from .coco_explaining import Evidence, explain
 from .detection import remark_on_boxes
 from .task import (

@@ -29,7 +29,6 @@ from ..data.matches import RankedPredictions
 from ..data.predictions import ClassDetections, Detections
 from ..data.truth import GroundTruth
 from ..errors import Problem, Problems, Severity
-from ..exhibits import Exhibit, draw_precision
 from ..metrics.matching import (
     ClassObjects,
     IoU,
@@ -73,7 +72,7 @@ from ..readers.lines import (
     parse_tidied,
     table_of,
 )
-from ..scores import ClassResult, Scores
+from ..scores import ClassResult, Exhibit, Scores, draw_precision
 from .task import (
     CROWDS_ARE_DIFFICULT,
     NO_DIFFICULT,

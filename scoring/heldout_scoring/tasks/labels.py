@@ -19,7 +19,6 @@ from ..data.matches import TRUE_POSITIVE, RankedPredictions
 from ..data.predictions import ClassConfidences, Confidences
 from ..data.truth import GroundTruth
 from ..errors import DataError, Problem, Problems, Severity, shown
-from ..exhibits import Draw, draw_precision, draw_roc
 from ..metrics.labels import (
     ClassLabels,
     Value,
@@ -46,7 +45,7 @@ from ..readers.lines import (
     unknown_image,
     with_plain_line_ends,
 )
-from ..scores import ClassResult, Scores
+from ..scores import ClassResult, Draw, Scores, draw_precision, draw_roc
 from .task import (
     Keyed,
     RankingSample,

@@ -22,20 +22,19 @@ from ..archives.xml_records import (
     read_records,
 )
 from ..competitions import CompetitionInfo
+from ..data.annotations import PARTS
 from ..data.arrays import as_threshold
 from ..data.description import Description, Image
 from ..data.layouts import SIDES, UNLISTED, WHOLE_IMAGE, Layouts, LayoutSet, LayoutTable
 from ..data.matches import RankedPredictions
-from ..data.tables import PARTS
 from ..data.truth import GroundTruth
 from ..errors import Problem, Problems, SubmissionError, shown
-from ..exhibits import draw_precision
 from ..metrics.layouts import LayoutPersons, MatchLayouts, persons_of_layout_set
 from ..metrics.matching import IoU
 from ..metrics.ranking import Average, RankingMeasure
 from ..readers.image_index import ImageIndex
 from ..readers.lines import FURTHEST, QUOTED, Box, Invalid, check_box, number_in, unknown_image
-from ..scores import NOT_ENTERED, ClassResult, Scores
+from ..scores import NOT_ENTERED, ClassResult, Scores, draw_precision
 from .task import Keyed, RankingSample, Task, count_by_class, only_images, table_of_classes
 
 

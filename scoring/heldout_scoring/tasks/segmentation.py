@@ -18,7 +18,6 @@ from ..data.label_maps import BACKGROUND, LABEL_COLOURS, VOID, LabelMap, LabelMa
 from ..data.matches import NO_PAIRS, ImageCounts, LabelPairs
 from ..data.truth import GroundTruth
 from ..errors import DataError, NotFoundError, Problem, Problems, SubmissionError, as_path, named
-from ..exhibits import ConfusionMatrix, Exhibit, ScoreTable
 from ..metrics.labels import (
     Counts,
     PixelMeasure,
@@ -30,7 +29,7 @@ from ..metrics.labels import (
 )
 from ..metrics.ranking import Average, mean_of_classes
 from ..readers.image_index import ImageIndex
-from ..scores import ClassResult, Scores
+from ..scores import ClassResult, ConfusionMatrix, Exhibit, Scores, ScoreTable
 from .detection import read_detections
 from .task import Keyed, PixelSample, Task, headline, say_what_counts, table_of_classes
 

@@ -26,12 +26,11 @@ from ..data.description import Description
 from ..data.matches import ImageCounts, RankedPredictions
 from ..data.truth import GroundTruth
 from ..errors import DataError, Problem, Problems, SubmissionError
-from ..exhibits import DIFFICULT_INCLUDED, ScoreTable
 from ..metrics.labels import PixelMeasure
 from ..metrics.ranking import Average, Pool, WeightedMetric
 from ..parallel import parallel_map
 from ..readers.image_index import ImageIndex
-from ..scores import NOT_ENTERED, ClassResult, Scores
+from ..scores import DIFFICULT_INCLUDED, NOT_ENTERED, ClassResult, Scores, ScoreTable
 
 _LISTS: Final = {"image": "images", "class": "classes"}
 """The arguments that list what numbers in a column count."""

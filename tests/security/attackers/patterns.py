@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout_scoring.metrics.ranking import average_precision
-from heldout_scoring.statistics.resampling import WIDENING
+from heldout_scoring.statistics.bootstrap import WIDENING
 
 Floats = NDArray[np.float64]
 Order = tuple[int, ...]

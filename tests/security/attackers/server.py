@@ -28,7 +28,7 @@ from heldout_scoring import (
     standard_error_of_difference,
     standings,
 )
-from heldout_scoring.statistics.resampling import interval_table
+from heldout_scoring.statistics.bootstrap import interval_table
 from tests.pages.views import PHASE
 from tests.security.attackers.world import World
 

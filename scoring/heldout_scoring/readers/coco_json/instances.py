@@ -6,11 +6,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...data.annotations import BoxConvention
+from ...data.annotations import BoxConvention, CocoTable, Federation, Lists, Tables
 from ...data.arrays import Flags, Floats, Integers, Named
 from ...data.description import UNKNOWN_SIDE
 from ...data.label_maps import MaskCollector, Masks
-from ...data.tables import CocoTable, Federation, Lists, Tables
 from ...data.truth_from_arrays import ObjectRows, tables_of_objects
 from ...errors import Problem, Problems, Rule, SubmissionError
 from ...metrics.coco import CocoObjects
