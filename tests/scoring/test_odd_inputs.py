@@ -217,6 +217,8 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "texts and numbers as objects": (lambda: objects(label=np.array(["dog", 1], object)), DataError, "expected texts or whole numbers in 'label', found 1 beside 'dog'"),
     "numbers for images that the truth names": (lambda: evaluate(detections(image=[0, 1]), objects(), protocol="coco"), DataError, "the ground truth has no image '0', '1'; it has a, b; numbers are names, unless `images=` lists what they count"),
     "numbers for classes that the truth names": (lambda: evaluate(detections(label=[0, 1]), objects(), protocol="voc2012"), DataError, "numbers are names, unless `classes=` lists what they count"),
+    "class without an object": (lambda: evaluate(detections(label=["cat", "wolf"]), objects(), protocol="coco"), DataError, "the ground truth has no class 'wolf'; it has cat, dog; `classes=` of the ground truth lists those without an object, too"),
+    "image without an object": (lambda: evaluate(detections(image=["a", "c"]), objects(), protocol="coco"), DataError, "the ground truth has no image 'c'; it has a, b; `images=` of the ground truth lists those without an object, too"),
     "accent of its own": (lambda: evaluate(detections(image=["e\u0301", "b"]), objects(image=["\xe9", "b"]), protocol="coco"), DataError, r"they differ in Unicode: 'e\u0301' is not '\xe9'"),
     "generator as a column": (lambda: detections(score=(each for each in [0.9, 0.8])), DataError, "expected an array or a list, found a generator: make a list of it"),
     "None as a score": (lambda: detections(score=[0.9, None]), DataError, "expected a number in every row of 'score', found None in row 1"),

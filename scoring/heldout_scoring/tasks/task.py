@@ -59,6 +59,7 @@ def places_of(what: str, used: Integers, names: Sequence[str], known: Sequence[s
         missing = ", ".join(f"'{name}'" for name in absent[:3])
         more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
         hint = hint or _same_in_print(absent[0], known)
+        hint = hint or f"; `{_LISTS[what]}=` of the ground truth lists those without an object, too"
         raise DataError(f"the ground truth has no {what} {missing}{more}; it has {some_of(known)}{hint}")
     return found[used] if len(used) else used.astype(np.int32)
 
