@@ -13,7 +13,6 @@ from ...errors import NOT_READ_ON, Problem, Problems, SubmissionError
 from ...metrics.coco import CocoDetections
 from ...parallel import parallel_map
 from .fields import (
-    BOX,
     CocoNumbers,
     Entries,
     Identifiers,
@@ -21,16 +20,16 @@ from .fields import (
     are_numbers,
     are_sound,
     as_wholes,
-    boxes_in,
-    numbers_in,
 )
 from .instances import CocoInstances
 from .masks import SEGMENTATION, draw_masks, read_masks
 from .records import (
+    BOX,
     Block,
     Form,
     JsonError,
     Source,
+    columns_of,
     name_of_list,
     read_records,
     read_source,
@@ -191,25 +190,19 @@ class _Detections:
 
     def _typed(self, block: Block) -> _Part | None:
         """The detections of a block that has the form; None where one is not right."""
-        records = block.values
-        *numbers, score = numbers_in(records, "image_id", "category_id", "score")
-        images, categories = map(as_wholes, numbers)
-        if images is None or categories is None or not are_numbers(score):
+        columns = columns_of(block.values, _MASKS if self.masks else _BOXES)
+        images, categories = as_wholes(columns["image_id"]), as_wholes(columns["category_id"])
+        if images is None or categories is None or not are_numbers(columns["score"]):
             return None
         image, label = self.images.places(images), self.categories.places(categories)
-        if min(image.min(), label.min()) < 0:
+        boxes, drawn = columns.get("bbox") if self.boxes else None, None
+        if min(image.min(), label.min()) < 0 or (self.boxes and (boxes is None or not are_sound(boxes))):
             return None
-        boxes, drawn = None, None
-        if self.boxes:
-            has_all = not self.masks or all(record.bbox for record in records)
-            boxes = boxes_in(records) if has_all else None
-            if boxes is None or not are_sound(boxes):
-                return None
         if self.masks:
-            drawn = draw_masks([record.segmentation for record in records], self._sizes(image))
+            drawn = draw_masks([record.segmentation for record in block.values], self._sizes(image))
             if drawn is None:
                 return None
-        return _Part.of(image, label, score, boxes, drawn)
+        return _Part.of(image, label, columns["score"], boxes, drawn)
 
     def _checked(self, block: Block) -> _Part:
         """The detections of any block that have nothing wrong, and a problem for everything that is wrong with the others."""

@@ -3,8 +3,6 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from operator import attrgetter
 from typing import Any, Final, Self
 
 import numpy as np
@@ -29,9 +27,6 @@ _OTHER_FORMS: Final = {
     "densepose": "results of DensePose, which are not scored",
 }
 """What entries seem to be that have a field and lack others."""
-
-BOX: Final = tuple[float, float, float, float]
-"""The type of `bbox` where a record is read by its form."""
 
 Identifiers = NDArray[np.int64]
 
@@ -310,18 +305,6 @@ def _is_box(value: object) -> bool:
     if not isinstance(value, list) or len(value) != 4 or not set(map(type, value)) <= {int, float}:
         return False
     return bool(max(map(abs, value)) <= _FURTHEST and value[2] >= 0 and value[3] >= 0)
-
-
-def numbers_in(records: Sequence[Any], *names: str) -> Floats:
-    """Some attributes of records, which are one number each: float64 (names, n)."""
-    rows = chain.from_iterable(map(attrgetter(*names), records))
-    return np.fromiter(rows, np.float64, len(records) * len(names)).reshape(-1, len(names)).T
-
-
-def boxes_in(records: Sequence[Any]) -> Floats:
-    """The attribute `bbox` of records: float64 (n, 4)."""
-    sides = chain.from_iterable(map(attrgetter("bbox"), records))
-    return np.fromiter(sides, np.float64, 4 * len(records)).reshape(-1, 4)
 
 
 def are_sound(boxes: Floats) -> bool:

@@ -14,25 +14,24 @@ from ...data.truth_from_arrays import ObjectRows, tables_of_objects
 from ...errors import Problem, Problems, Rule, SubmissionError
 from ...metrics.coco import CocoObjects
 from .fields import (
-    BOX,
     Entries,
     Identifiers,
     Lookup,
     are_numbers,
     are_sound,
     as_wholes,
-    boxes_in,
-    numbers_in,
     written,
 )
 from .masks import SEGMENTATION, draw_masks, read_masks
 from .records import (
     ANNOTATIONS,
+    BOX,
     Block,
     Form,
     JsonError,
     Reader,
     Source,
+    columns_of,
     find_list,
     name_of_list,
     parse_json,
@@ -235,16 +234,16 @@ class _Objects:
 
     def _typed(self, block: Block) -> _Part | None:
         """The objects of a block that has the form; None where one is not right."""
-        *numbers, area, crowd, ignore, difficult = numbers_in(block.values, *(name for name, *_ in _OBJECTS))
-        ids, images, categories = map(as_wholes, numbers)
-        flags = np.stack([crowd, ignore, difficult])
+        columns = columns_of(block.values, _BOXES if self.masks is None else _MASKS)
+        ids, images, categories = (as_wholes(columns[name]) for name in ("id", "image_id", "category_id"))
+        area, flags = columns["area"], np.stack([columns[name] for name in _FLAGS])
         if ids is None or images is None or categories is None or not np.isin(flags, (0, 1)).all():
             return None
         image, label = self.known.images.places(images), self.known.categories.places(categories)
         if min(image.min(), label.min(), area.min()) < 0 or not are_numbers(area):
             return None
         if self.masks is None:
-            boxes = boxes_in(block.values)
+            boxes = columns["bbox"]
             if not are_sound(boxes):
                 return None
         else:
@@ -257,7 +256,7 @@ class _Objects:
                 return None
             self.masks.add(drawn)
         fit = np.ones(len(ids), np.bool_)
-        return _Part(ids, image, label, area, crowd == 1, (ignore + difficult) > 0, boxes, fit)
+        return _Part(ids, image, label, area, flags[0] == 1, (flags[1] + flags[2]) > 0, boxes, fit)
 
     def _checked(self, entries: Entries) -> _Part:
         """The objects of any entries, and a problem for everything that is wrong with them."""

@@ -6,10 +6,14 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Self
 
-from ...data.arrays import as_array
+import numpy as np
+
+from ...data.arrays import Floats, as_array
 from ...errors import DataError, Rule, read_file, shown
 
 _PIECE: Final = 1 << 16
@@ -53,6 +57,10 @@ _WORDS: Final[Mapping[str, str]] = {
 
 Form = tuple[tuple[str, Any] | tuple[str, Any, Any], ...]
 """The fields of a record that are read: the name and type of each, and its value where it may be left out."""
+BOX: Final = tuple[float, float, float, float]
+"""The type of `bbox` in a form."""
+_NUMBER: Final = np.dtype({"names": ["value"], "formats": [">f8"], "offsets": [1], "itemsize": 9})
+"""A number in MessagePack: its eight bytes behind one that says what they are."""
 
 _EXPECTED: Final = "expected a path, JSON, or lists and mappings of numbers and texts"
 
@@ -285,6 +293,47 @@ def _decoder(form: Form) -> Any:
     import msgspec  # noqa: PLC0415
 
     return msgspec.json.Decoder(list[msgspec.defstruct("Record", form, gc=False, kw_only=True)])  # type: ignore[misc]
+
+
+def columns_of(records: Sequence[Any], form: Form) -> Mapping[str, Floats]:
+    """The numbers in records of a form: float64 (n,) of each field that is one, (n, 4) of the boxes if every record has one.
+
+    >>> form = (("id", float), ("bbox", BOX))
+    >>> [block] = read_records(b'[{"id": 7, "bbox": [1, 2, 3, 4]}]', form)
+    >>> {name: column.tolist() for name, column in columns_of(block.values, form).items()}
+    {'id': [7.0], 'bbox': [[1.0, 2.0, 3.0, 4.0]]}
+    """
+    import msgspec  # noqa: PLC0415
+
+    boxes = [name for name, kind, *_ in form if kind is BOX]
+    numbers = [name for name, kind, *_ in form if kind in (float, float | bool)]
+    if len(boxes) + len(numbers) == len(form):
+        packed, layout = msgspec.msgpack.encode(records), _layout(form)
+        start = len(packed) - len(records) * layout.itemsize
+        if start > 0:  # no truth value, which is shorter, stands for a number
+            table = np.frombuffer(packed, layout, offset=start)
+            return {name: table[name]["value"].astype(np.float64) for name in (*numbers, *boxes)}
+    rows = chain.from_iterable(map(attrgetter(*numbers), records))
+    columns = np.fromiter(rows, np.float64, len(records) * len(numbers)).reshape(-1, len(numbers)).T
+    found: dict[str, Floats] = dict(zip(numbers, columns, strict=True))
+    for name in boxes:
+        sides = [getattr(record, name) for record in records]
+        if all(sides):
+            found[name] = np.array(sides)
+    return found
+
+
+@cache
+def _layout(form: Form) -> np.dtype[np.void]:
+    """How MessagePack has a record of numbers: a byte, then every field behind a byte and its name; a list begins with a byte."""
+    places: dict[str, tuple[Any, int]] = {}
+    size = 1
+    for name, kind, *_ in form:
+        size += 1 + len(name) + (kind is BOX)
+        places[name] = (_NUMBER, 4) if kind is BOX else _NUMBER, size
+        size += _NUMBER.itemsize * (4 if kind is BOX else 1)
+    formats, offsets = zip(*places.values(), strict=True)
+    return np.dtype({"names": [*places], "formats": formats, "offsets": offsets, "itemsize": size})
 
 
 def _parsed(text: str, *, follows: bool) -> "tuple[list[Any], int, _Flaw]":
