@@ -29,8 +29,8 @@ def use_threads(count: int) -> Iterator[None]:
     ...     thread_count()
     8
     """
-    if count < 1:
-        raise DataError(f"expected at least 1 thread, found {count}")
+    if not isinstance(count, int) or count < 1:
+        raise DataError(f"expected a whole number of threads from 1, found {count!r}")
     token = _threads.set(count)
     try:
         yield

@@ -26,9 +26,9 @@ from .archives.results import (
     severity_of_strays,
 )
 from .competitions import CompetitionInfo, expected_files, offered
-from .data.arrays import assert_is
+from .data.arrays import assert_kinds
 from .data.description import MAX_ARCHIVE_PROBLEMS, Description, Limits
-from .errors import DataError, Problem, Problems, Severity, as_path
+from .errors import Problem, Problems, Severity, as_path
 from .parallel import parallel_map
 from .protocols import TASKS
 from .readers.image_index import ImageIndex
@@ -136,9 +136,7 @@ def validate(
     >>> found.valid, str(found.problems[0])
     (False, 'comp3_det_val_cat.txt:1: expected 6 fields, found 5')
     """
-    if isinstance(archive, Description):
-        raise DataError("expected the path of an archive and then a Description: the two seem to be swapped")
-    assert_is(description, Description, "such as `truth.description`")
+    assert_kinds(archive=(archive, object), description=(description, Description))
     archive = as_path(archive)
     limits = limits or default_limits(archive, description)
     problems, meter = Problems(), Meter.of(archive, limits)

@@ -34,12 +34,16 @@ from heldout_scoring import (
     bootstrap,
     coco,
     compare,
+    count_objects,
+    create_segmentations_from_detections,
     evaluate,
     evaluate_coco,
+    expand_detections,
     intervals_of,
     protocol_of,
     validate,
 )
+from heldout_scoring.analysis import detections_of, diagnose
 
 BOXES = np.array([[0.0, 0, 10, 10], [20, 20, 60, 60]])
 MASKS = np.zeros((2, 40, 60), np.bool_)
@@ -247,8 +251,13 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "no protocol": (lambda: scored(anything(None)), NotFoundError, "no protocol is called None; there are voc2006"),
     "truth and predictions swapped": (lambda: evaluate(anything(objects()), anything(detections()), protocol="coco"), DataError, "the two seem to be swapped"),
     "COCO's truth and predictions swapped": (lambda: evaluate_coco(LISTS, [FOUND]), SubmissionError, "the two files seem to be swapped"),
-    "intervals of swapped arguments": (lambda: intervals_of(anything(objects()), anything(scored())), DataError, "expected a Result and then GroundTruth: the two seem to be swapped"),
-    "description before the archive": (lambda: validate(anything(objects().description), anything("x.zip")), DataError, "expected the path of an archive and then a Description: the two seem to be swapped"),
+    "intervals of swapped arguments": (lambda: intervals_of(anything(objects()), anything(scored())), DataError, "expected Result as 'result', found GroundTruth; the order is result, truth"),
+    "description before the archive": (lambda: validate(anything(objects().description), anything("x.zip")), DataError, "expected Description as 'description', found str; the order is archive, description"),
+    "diagnosis of swapped arguments": (lambda: diagnose(scored("voc2012"), anything(detections()), anything(objects())), DataError, "expected GroundTruth as 'truth', found Detections; the order is result, truth, predictions"),
+    "boxes of swapped arguments": (lambda: list(detections_of(anything(objects()), anything(scored()), detections())), DataError, "expected Result as 'result', found GroundTruth; the order is result, truth, found"),
+    "segmentations of swapped arguments": (lambda: create_segmentations_from_detections(anything(objects().description), anything("x.zip"), "out"), DataError, "expected Description as 'description', found str; the order is archive, description, folder"),
+    "counts of detections": (lambda: count_objects(anything(detections())), DataError, "expected GroundTruth as 'truth', found Detections"),
+    "hierarchy in place of detections": (lambda: expand_detections(anything(objects()), anything(detections())), DataError, "expected Detections as 'detections', found GroundTruth; the order is detections, hierarchy"),
     "comparison of results": (lambda: compare(anything(scored()), anything(scored())), DataError, "expected Replicates as `bootstrap(result, truth)` gives them, found Result"),
     "class that a result does not have": (lambda: scored()["owl"], NotFoundError, "the result has no class 'owl'; it has cat, dog"),
     "labels of a precision that are none": (lambda: average_precision([0, 2], [0.5, 0.4]), DataError, "expected 'y_true' as 1 for a positive and 0 or -1 for a negative, shape (n,), found 2"),

@@ -71,5 +71,8 @@ def test_the_requested_threads_run_and_end_with_the_work() -> None:
 
 
 def test_zero_threads_are_refused() -> None:
-    with pytest.raises(ValueError, match="expected at least 1 thread, found 0"), use_threads(0):
+    with (
+        pytest.raises(ValueError, match="expected a whole number of threads from 1, found 0"),
+        use_threads(0),
+    ):
         pass

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..archives.results import competition_files
 from ..data.annotations import BoxConvention
-from ..data.arrays import Flags, Floats, Integers, Labels, Places
+from ..data.arrays import Flags, Floats, Integers, Labels, Places, assert_kinds
 from ..data.description import Limits
 from ..data.matches import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE, RankedPredictions, open_rankings
 from ..data.predictions import ClassDetections, Detections
@@ -77,6 +77,7 @@ def detections_of(result: Result, truth: GroundTruth, found: Detections) -> Iter
     >>> cats.boxes.tolist(), cats.ranked.outcomes.tolist()
     ([[1.0, 1.0, 9.0, 9.0], [1.0, 1.0, 10.0, 9.0]], [1, 0])
     """
+    assert_kinds(result=(result, Result), truth=(truth, GroundTruth), found=(found, Detections))
     matches = matches_in_memory(result)
     by_class = {each.class_name: each for each in matches} if isinstance(matches, tuple) else {}
     for each in split(found, truth):
@@ -569,6 +570,7 @@ def diagnose(result: Result, truth: GroundTruth, predictions: Detections | Files
     >>> [(row.error.value, row.count, row.gain) for row in diagnosis.errors[0].rows if row.count]
     [('background', 1, 0.5)]
     """
+    assert_kinds(result=(result, Result), truth=(truth, GroundTruth), predictions=(predictions, object))
     analyse = _ANALYSES.get(result.task)
     if analyse is None:
         raise NoDiagnosisError(

@@ -7,7 +7,7 @@ from typing import Final, Self, assert_never
 import numpy as np
 
 from ..data.annotations import BoxConvention
-from ..data.arrays import Flags, Floats, Integers, Places
+from ..data.arrays import Flags, Floats, Integers, Places, assert_kinds
 from ..data.matches import FALSE_POSITIVE, TRUE_POSITIVE, ImageCounts, RankedPredictions
 from ..data.truth import GroundTruth
 from ..results import Result
@@ -343,6 +343,7 @@ def count_objects(truth: GroundTruth) -> Statistics:
     >>> count_objects(truth).rows
     (Count(name='cat', images=1, objects=1, difficult=1),)
     """
+    assert_kinds(truth=(truth, GroundTruth))
     objects, main, names = truth.tables.objects, truth.lists.main, truth.lists.classes
     in_main = objects.image < main
     counted, difficult = in_main & ~objects.difficult, in_main & objects.difficult

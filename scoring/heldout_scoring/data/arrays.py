@@ -177,6 +177,20 @@ def assert_is(value: object, kind: type, purpose: str) -> None:
         raise DataError(f"expected {kind.__name__} {purpose}, found {type(value).__name__}")
 
 
+def assert_kinds(**given: tuple[object, type]) -> None:
+    """Raises DataError where an argument, given with its type, has another one; the message says so where others have it.
+
+    >>> assert_kinds(score=("cat", float), label=(0.5, str))
+    Traceback (most recent call last):
+    heldout_scoring.errors.DataError: expected float as 'score', found str; the order is score, label
+    """
+    for name, (value, kind) in given.items():
+        if not isinstance(value, kind):
+            is_elsewhere = any(isinstance(other, kind) for other, _ in given.values())
+            hint = f"; the order is {', '.join(given)}" if is_elsewhere else ""
+            raise DataError(f"expected {kind.__name__} as '{name}', found {type(value).__name__}{hint}")
+
+
 def as_choice(name: str, value: Choice | str, choices: type[Choice]) -> Choice:
     """One of the values of an enum, or what it is called. Raises DataError for anything else.
 

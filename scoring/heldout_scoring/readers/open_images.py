@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..data.annotations import AnnotatedObject, Annotation, Box, BoxConvention
-from ..data.arrays import Floats, Places
+from ..data.arrays import Floats, Places, assert_kinds
 from ..data.description import Image
 from ..data.predictions import Detections
 from ..errors import NOT_CSV, shown
@@ -366,6 +366,7 @@ def expand_detections(detections: Detections, hierarchy: Hierarchy) -> Detection
     >>> [expanded.classes[label] for label in expanded.label]
     ['cap', 'hat']
     """
+    assert_kinds(detections=(detections, Detections), hierarchy=(hierarchy, Hierarchy))
     number = {name: place for place, name in enumerate(detections.classes)}
     above = [
         [number[name] for name in hierarchy.ancestors.get(label, ()) if name in number]

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.arrays import Floats, Integers, assert_is
+from ..data.arrays import Floats, Integers, assert_kinds
 from ..data.matches import AllMatches, ImageCounts, Origin, RankedPredictions, open_matches
 from ..data.truth import GroundTruth
 from ..errors import DataError
@@ -438,10 +438,7 @@ def sample_of(result: Result, truth: GroundTruth, *, statistics: Path | str | No
     >>> sample_of(evaluate(found, truth, protocol="voc2012"), truth).positives.tolist()
     [[1, 1]]
     """
-    if isinstance(result, GroundTruth) and isinstance(truth, Result):
-        raise DataError("expected a Result and then GroundTruth: the two seem to be swapped")
-    assert_is(result, Result, "whose matches are drawn")
-    assert_is(truth, GroundTruth, "of the result")
+    assert_kinds(result=(result, Result), truth=(truth, GroundTruth))
     origin, matches = _open(result, statistics)
     _check_same(origin, result, truth)
     if isinstance(matches, tuple):

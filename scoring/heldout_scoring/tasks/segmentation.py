@@ -12,7 +12,7 @@ from ..archives.checking import Checked, Inspection, digest_of
 from ..archives.png import GREY, PngError, labels_of, labels_to_png, open_png
 from ..archives.results import ResultFile, competition_files, no_results
 from ..competitions import CompetitionInfo, competition_of, competitions, expected_files
-from ..data.arrays import Bytes, Floats, Integers, some_of
+from ..data.arrays import Bytes, Floats, Integers, assert_kinds, some_of
 from ..data.description import Description, Image
 from ..data.label_maps import BACKGROUND, LABEL_COLOURS, VOID, LabelMap, LabelMaps, LabelRuns
 from ..data.matches import NO_PAIRS, ImageCounts, LabelPairs
@@ -374,6 +374,7 @@ def create_segmentations_from_detections(
     ...     [file.relative_to(folder).as_posix() for file in place.rglob("*.png")]
     ['results/VOC2012/Segmentation/comp5_val_cls/a.png']
     """
+    assert_kinds(archive=(archive, object), description=(description, Description), folder=(folder, object))
     detection = competition_of(description.dataset, competition)
     target = _counterpart(detection, competitions(description.dataset))
     index = ImageIndex.of(description)
