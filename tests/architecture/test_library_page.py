@@ -194,7 +194,7 @@ def test_the_page_names_all_commands() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", heldout_scoring.__all__)
+@pytest.mark.parametrize("name", [*heldout_scoring.__all__, *heldout_scoring.analysis.__all__])
 def test_every_public_name_is_on_the_page(name: str) -> None:
     assert re.search(rf"`(?:\w+\.)?{name}\b", LIBRARY)
 

@@ -165,7 +165,20 @@ def save_matches(path: Path | str, origin: Origin, matches: AllMatches) -> None:
 
 
 def open_matches(path: Path | str) -> tuple[Origin, AllMatches]:
-    """Read what `save_matches` wrote. Raises PathError where there is no file, ForeignFileError for another file."""
+    """Where matches come from, and the matches: what `save_matches` wrote.
+
+    Raises PathError where there is no file, ForeignFileError for another file.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from heldout_scoring import Detections, GroundTruth, evaluate
+    >>> truth = GroundTruth.from_arrays(["a"], ["cat"], [[1, 1, 10, 10]], convention="inclusive")
+    >>> found = Detections.from_arrays(["a"], ["cat"], [0.9], [[1, 1, 10, 10]])
+    >>> with TemporaryDirectory() as folder:
+    ...     evaluate(found, truth, protocol="voc2012").save_matches(Path(folder, "matches"))
+    ...     origin, [cat] = open_matches(Path(folder, "matches"))
+    >>> origin.protocol, cat.outcomes.tolist()
+    ('voc2012', [1])
+    """
     with read_from(path):
         return _unpacked(unpack(KIND, read_file(path)))
 
