@@ -95,7 +95,7 @@ if TYPE_CHECKING:
         rank_methods,
         read_scoreboard,
     )
-    from .tasks.segmentation import create_segmentations_from_detections
+    from .tasks.segmentation_files import create_segmentations_from_detections
     from .tasks.task import TaskRules
     from .validation import FoundCompetition, Validation, validate
 
@@ -289,7 +289,7 @@ _NAMES: Final = {
         "rank_methods",
         "read_scoreboard",
     ),
-    "tasks.segmentation": ("create_segmentations_from_detections",),
+    "tasks.segmentation_files": ("create_segmentations_from_detections",),
     "tasks.task": ("TaskRules",),
     "validation": ("FoundCompetition", "Validation", "validate"),
 }

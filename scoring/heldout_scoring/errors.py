@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher, get_close_matches
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
@@ -453,6 +452,8 @@ def _words(name: str) -> list[str]:
 
 
 def _nearest(word: str, lower: Mapping[str, str]) -> str | None:
+    from difflib import SequenceMatcher, get_close_matches  # noqa: PLC0415 - only for suggestions
+
     same_digits = [each for each in lower if _NO_DIGIT.sub("", each) == _NO_DIGIT.sub("", word)]
     close = get_close_matches(word, same_digits, n=2, cutoff=_SIMILARITY)
     ratios = [SequenceMatcher(None, each, word).ratio() for each in close]

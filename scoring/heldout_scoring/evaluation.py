@@ -3,19 +3,16 @@
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from .archives.opening import is_archive
-from .archives.results import competition_files, no_results
 from .competitions import CHALLENGES, CompetitionInfo, competition_of, competitions
 from .data.arrays import as_list, assert_is
-from .data.description import UNLIMITED, Description, Limits
+from .data.description import Description, Limits
 from .data.label_maps import InstanceMasks, LabelMaps
 from .data.layouts import Layouts
 from .data.predictions import Confidences, Detections
@@ -23,13 +20,12 @@ from .data.truth import GroundTruth
 from .errors import DataError, NotFoundError, Problem, Problems, Severity, SubmissionError, as_path
 from .parallel import parallel_map
 from .protocols import TASKS, Protocol, default_protocol, protocol_of, spell
-from .readers.coco_json.detections import CocoResults, read_coco_detections
-from .readers.coco_json.instances import CocoInstances, read_instances, tables_of_instances
-from .readers.coco_json.records import Source, read_source
-from .readers.image_index import ImageIndex
 from .results import Result
 from .scores import Scores
-from .tasks.task import Keyed, ResultReader, Task
+from .tasks.task import Keyed, Task
+
+if TYPE_CHECKING:
+    from .readers.coco_json.records import Source
 
 SCORER: Final = "1"
 """The version of the scorer: another one may give other numbers for the same archive."""
@@ -201,11 +197,15 @@ def read_predictions(
     ...     [(each.key, each.value.confidence.tolist()) for each in read_predictions(folder, phase, 3)]
     [('cat', [0.9])]
     """
+    from .archives.results import competition_files  # noqa: PLC0415 - only where files are read
+    from .readers.image_index import ImageIndex  # noqa: PLC0415
+    from .tasks.files import files_of  # noqa: PLC0415
+
     task = TASKS[competition_of(description.dataset, competition).task]
     images, problems = ImageIndex.of(description), Problems(mistakes=Severity.NOTE)
     for file in competition_files(archive, description, competition, problems=problems, limits=limits):
         if keys is None or file.key in keys:
-            yield Keyed(file.key, task.read(file.read(), images, file=file.name, problems=problems))
+            yield Keyed(file.key, files_of(task).read(file.read(), images, file=file.name, problems=problems))
 
 
 def task_of(predictions: object, protocol: Protocol | None = None) -> Task[Any, Any, Any, Any]:
@@ -265,10 +265,14 @@ class _Scored:
 
 
 def _score_archive(archive: Path, limits: Limits | None, question: _Question, *, accepted: bool) -> _Scored:
+    from .archives.results import competition_files  # noqa: PLC0415 - only where files are read
+    from .readers.image_index import ImageIndex  # noqa: PLC0415
+    from .tasks.files import ResultReader, files_of  # noqa: PLC0415
+
     description = question.truth.description
     images = ImageIndex.of(description, max_lines=_max_lines(archive, limits))
     problems = Problems(mistakes=Severity.NOTE if accepted else Severity.PROBLEM)
-    reader = ResultReader(question.task.read, question.task.read_together, question.match, images, problems)
+    reader = ResultReader(files_of(question.task), question.match, images, problems)
     files = competition_files(
         archive,
         description,
@@ -349,42 +353,14 @@ def _receipt(
     return hashlib.sha256(json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-_BOXES, _MASKS = 1, 2  # the numbers of the competitions
-_ANY: Final = Description("COCO", "", (), (), (), limits=UNLIMITED)
-
-
-def read_results_source(source: Source, *, masks: bool) -> tuple[str, bytes]:
-    """The name and the content of a JSON file of results, given as in `read_source`, compressed, or in a zip or tar archive.
-
-    masks: which file of an archive is meant, if it has one with boxes and one with masks. Raises PathError for a file that cannot
-    be read, SubmissionError for an archive without such a file or with several.
-
-    >>> read_results_source([{"image_id": 1}], masks=False)
-    ('detections.json', b'[{"image_id": 1}]')
-    """
-    if not isinstance(source, Path | str) or (isinstance(source, str) and source.lstrip()[:1] in ("[", "{")):
-        return read_source(source, "detections.json")
-    path = as_path(source)
-    if not is_archive(path):
-        return read_source(path, "detections.json")
-    number = _MASKS if masks else _BOXES
-    problems = Problems()
-    found = [(file.name, file.read()) for file in competition_files(path, _ANY, number, problems=problems)]
-    if not found and not problems.listed:
-        problems.add(no_results([competition_of(_ANY.dataset, number)], _ANY))
-    if problems.listed:
-        raise SubmissionError(*problems.listed)
-    return found[0]
-
-
 COCO_PROTOCOL: Final = "coco"
 COCO_PROTOCOLS: Final = (COCO_PROTOCOL, "lvis")
 """The protocols that score COCO's JSON."""
 
 
 def evaluate_coco(
-    predictions: Source,
-    truth: Source,
+    predictions: "Source",
+    truth: "Source",
     *,
     masks: bool = False,
     protocol: str | Protocol = COCO_PROTOCOL,
@@ -415,41 +391,10 @@ def evaluate_coco(
         raise NotFoundError(
             f"COCO's JSON is scored by {' or '.join(COCO_PROTOCOLS)}, not by {row.name!r}; other protocols: heldout_scoring.evaluate"
         )
-    name, annotation = read_source(truth, "instances.json")
-    file, content = read_results_source(predictions, masks=masks)
-    try:
-        with ThreadPoolExecutor(1) as pool:
-            hashed = pool.submit(hashlib.sha256, content)
-            instances = read_instances(annotation, file=name, masks=masks)
-            found, notes = _read_coco_results(content, instances, file=file, masks=masks)
-    except SubmissionError as error:
-        if not _seem_swapped(annotation, content):
-            raise
-        message = (
-            f"the two files seem to be swapped: '{file}' is given as results and reads as annotation, "
-            f"'{name}' is given as annotation and reads as results"
-        )
-        raise SubmissionError(Problem("swapped-files", message), *error.problems) from None
-    annotated = GroundTruth.of(*tables_of_instances(instances))
-    digest = hashed.result().hexdigest()
-    return evaluate_parsed(Keyed("detections", found), annotated, task, row, digest, notes)
+    from .tasks.coco_files import read_coco  # noqa: PLC0415 - only where files are read
 
-
-def _read_coco_results(
-    content: bytes, truth: CocoInstances, *, file: str, masks: bool
-) -> tuple[CocoResults, tuple[Problem, ...]]:
-    """The detections, and notes on them."""
-    problems = Problems()
-    found = read_coco_detections(content, truth, file=file, problems=problems, masks=masks)
-    if problems.listed:
-        raise SubmissionError(*problems.listed)
-    return found, problems.notes
-
-
-def _seem_swapped(annotation: bytes, results: bytes) -> bool:
-    """Whether only the results list images, or only the annotation has scores."""
-    images, score = b'"images"', b'"score"'
-    return (images in results and images not in annotation) or (score in annotation and score not in results)
+    read = read_coco(predictions, truth, masks=masks)
+    return evaluate_parsed(Keyed("detections", read.results), read.truth, task, row, read.digest, read.notes)
 
 
 def problems_of_coco(annotation: bytes, *, file: str) -> Problems:
@@ -458,6 +403,8 @@ def problems_of_coco(annotation: bytes, *, file: str) -> Problems:
     >>> problems_of_coco(b'{"images": [], "categories": []}', file="a.json").listed[0].message
     "expected a list called 'annotations'"
     """
+    from .readers.coco_json.instances import read_instances  # noqa: PLC0415 - only where files are read
+
     problems = Problems()
     try:
         read_instances(annotation, file=file, masks=b'"segmentation"' in annotation, problems=problems)

@@ -2,10 +2,13 @@
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final, TypeVar
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 from .errors import DataError
 
@@ -58,15 +61,24 @@ def parallel_map(
 
     Items are taken in the caller's thread, at most as many ahead as there are threads, so that few items and results are
     in memory at a time; while an item of which `alone` is true is worked on, nothing else is. An exception of `work` is
-    raised in place of its result.
+    raised in place of its result. A single item is worked on in the caller's thread.
 
     >>> list(parallel_map(str.upper, ["car", "cat"]))
     ['CAR', 'CAT']
     """
+    items = iter(items)
+    first = list(islice(items, 1))
+    if not any(map(alone, first)):
+        first += islice(items, 1)
+    if len(first) < 2 and not any(map(alone, first)):
+        yield from map(work, first)
+        return
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - takes longer than to score a few predictions
+
     waiting: deque[Future[Done]] = deque()
     threads = thread_count()
     with ThreadPoolExecutor(threads) as pool:
-        for item in items:
+        for item in chain(first, items):
             is_alone = alone(item)
             while waiting and is_alone:
                 yield waiting.popleft().result()

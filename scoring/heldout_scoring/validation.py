@@ -9,7 +9,6 @@ from itertools import combinations
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Self
 
-from .archives.checking import Checked, Inspection, add_warnings, fingerprint
 from .archives.members import Meter
 from .archives.results import (
     Content,
@@ -32,6 +31,7 @@ from .errors import Problem, Problems, Severity, as_path
 from .parallel import parallel_map
 from .protocols import TASKS
 from .readers.image_index import ImageIndex
+from .tasks.files import Checked, Inspection, add_warnings, files_of, fingerprint
 
 _LISTS: Final = ("present", "missing", "constant", "partial")
 
@@ -42,7 +42,7 @@ class FoundCompetition:
 
     lines: the number of predictions; present and missing: classes (actions, images) in the order of the description.
     is_complete: whether there are all files, and at least as many predictions as the task asks for. fingerprint: equal for
-    equal predictions, see `heldout_scoring.archives.checking`; "" in reports written before it was added. constant: classes whose
+    equal predictions, see `heldout_scoring.tasks.files`; "" in reports written before it was added. constant: classes whose
     predictions, two or more, all have one confidence; partial: those with fewer predictions than there are images or persons, in
     COCO's files with a single one, of segmentation those in a single image of several.
     """
@@ -151,7 +151,7 @@ def validate(
     wanted = [found[number] for number in sorted(found) if competitions is None or number in competitions]
     summaries: tuple[FoundCompetition, ...] = ()
     for checked in wanted:
-        TASKS[checked.info.task].check_all(checked, inspection)
+        files_of(TASKS[checked.info.task]).check_all(checked, inspection)
         add_warnings(checked, inspection)
         summary = _summary(checked, description)
         summaries += (summary,)
@@ -242,7 +242,7 @@ def _check_batch(batch: Sequence[Content], inspection: Inspection) -> tuple[list
 
 def _check_file(file: ResultFile, data: bytes, inspection: Inspection) -> Checked:
     checked = Checked(file.competition, {file.key}, {file.name})
-    TASKS[file.competition.task].check_file(replace(file, read=lambda: data), checked, inspection)
+    files_of(TASKS[file.competition.task]).check_file(replace(file, read=lambda: data), checked, inspection)
     return checked
 
 
@@ -278,7 +278,7 @@ def _check_competitions(
 
 def _summary(checked: Checked, description: Description) -> FoundCompetition:
     words = [about for _, about in expected_files(checked.info, description)]
-    fewest = TASKS[checked.info.task].fewest_lines(description)
+    fewest = files_of(TASKS[checked.info.task]).fewest_lines(description)
     return FoundCompetition(
         number=checked.info.number,
         task=checked.info.task,

@@ -11,6 +11,8 @@ import pytest
 
 import heldout_scoring
 
+MOST_FOR_ARRAYS = 34
+"""Modules of the library that a first call with arrays may import, packages included; each takes time."""
 LATER = (
     "numpy",
     "heldout_scoring.evaluation",
@@ -33,6 +35,34 @@ truth = heldout_scoring.read_tree(Path(sys.argv[1]), "test")
 before = "polars" in sys.modules
 report = heldout_scoring.evaluate(Path(sys.argv[2]), truth, competition=3, protocol="voc2012")
 print(before, "polars" in sys.modules, report.headline is not None)
+"""
+
+FILES_ONLY = (
+    "heldout_scoring.archives",
+    "heldout_scoring.readers",
+    "xml",
+    "zipfile",
+    "tarfile",
+    "polars",
+    "PIL",
+    "msgspec",
+    "concurrent",
+    "numpy.ma",
+)
+SCORES_ARRAYS = f"""
+import json, sys
+import numpy
+before = set(sys.modules)
+from heldout_scoring import Detections, GroundTruth, evaluate
+boxes = [[10 + row, 20, 60 + row, 80] for row in range(10)]
+images, classes = [str(row % 3) for row in range(10)], ["cat", "dog"] * 5
+truth = GroundTruth.from_arrays(images, classes, boxes, convention="inclusive")
+found = Detections.from_arrays(images, classes, [row / 10 for row in range(10)], boxes)
+for protocol in ("voc2012", "coco"):
+    assert evaluate(found, truth, protocol=protocol).headline == 1
+new = set(sys.modules) - before
+of_files = [name for name in new if any(f"{{name}}.".startswith(f"{{each}}.") for each in {FILES_ONLY})]
+print(json.dumps([sorted(of_files), sum(name.startswith("heldout_scoring") for name in new)]))
 """
 
 
@@ -67,6 +97,13 @@ def test_reading_a_text_file_imports_polars() -> None:
     golden = Path(__file__).parents[1] / "golden"
 
     assert run(READS, golden / "sample", golden / "results").split() == ["False", "True", "True"]
+
+
+def test_scoring_arrays_imports_nothing_that_only_files_need() -> None:
+    of_files, modules = json.loads(run(SCORES_ARRAYS))
+
+    assert of_files == []
+    assert modules <= MOST_FOR_ARRAYS
 
 
 def test_the_library_is_marked_as_typed() -> None:

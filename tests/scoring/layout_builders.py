@@ -12,7 +12,7 @@ from heldout_scoring.data.layouts import UNLISTED, WHOLE_IMAGE, Layout, LayoutTa
 from heldout_scoring.data.truth import GroundTruth, truth_of_boxes
 from heldout_scoring.errors import Problems, Severity
 from heldout_scoring.readers.image_index import ImageIndex
-from heldout_scoring.tasks.layout import read_layouts
+from heldout_scoring.tasks.layout_files import read_layouts
 from tests.scoring.layout_oracles import PARTS, Given, Key, Limb, Person
 from tests.scoring.oracles import Corners
 

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from heldout_scoring.errors import Problems, SubmissionError
-from heldout_scoring.readers.coco_json.detections import CocoResults, read_coco_detections
-from heldout_scoring.readers.coco_json.instances import CocoInstances, read_instances
+from heldout_scoring.metrics.coco import CocoInstances, CocoResults
+from heldout_scoring.readers.coco_json.detections import read_coco_detections
+from heldout_scoring.readers.coco_json.instances import read_instances
 from heldout_scoring.readers.coco_json.records import JsonError, read_records
 
 IMAGES = [{"id": 12, "width": 20, "height": 10}, {"id": 3, "width": 20, "height": 10}]

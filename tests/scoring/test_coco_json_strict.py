@@ -13,9 +13,10 @@ import pytest
 
 from heldout_scoring import GroundTruth, SubmissionError, evaluate_coco
 from heldout_scoring.errors import Problems
+from heldout_scoring.metrics.coco import CocoInstances
 from heldout_scoring.readers.coco_json import records
 from heldout_scoring.readers.coco_json.detections import read_coco_detections
-from heldout_scoring.readers.coco_json.instances import CocoInstances, read_instances
+from heldout_scoring.readers.coco_json.instances import read_instances
 from heldout_scoring.readers.coco_json.records import Form, JsonError, read_records
 from tests.scoring.test_coco_json import CATEGORIES, IMAGES, instances
 

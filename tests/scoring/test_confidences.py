@@ -10,8 +10,8 @@ from heldout_scoring.errors import Problem, Problems, Severity
 from heldout_scoring.readers import lines
 from heldout_scoring.readers.image_index import ImageIndex, Subjects
 from heldout_scoring.readers.lines import LONGEST_LINE
-from heldout_scoring.tasks import labels as confidences
-from heldout_scoring.tasks.labels import add_repetitions, read_images, read_persons
+from heldout_scoring.tasks import labels_files as confidences
+from heldout_scoring.tasks.labels_files import add_repetitions, read_images, read_persons
 from tests.scoring.archives import IMAGES, description
 
 ACTING = ((IMAGES[0], 1), (IMAGES[0], 12), ("2010_000009", 2), (IMAGES[1], 1))

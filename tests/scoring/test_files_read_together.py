@@ -6,7 +6,7 @@ import pytest
 from heldout_scoring.data.predictions import ClassConfidences
 from heldout_scoring.errors import Problem, Problems, Severity
 from heldout_scoring.readers.image_index import ImageIndex
-from heldout_scoring.tasks.labels import (
+from heldout_scoring.tasks.labels_files import (
     read_images,
     read_images_together,
     read_persons,

@@ -12,7 +12,7 @@ from heldout_scoring.data.description import Description, Image
 from heldout_scoring.data.label_maps import LABEL_COLOURS, LabelMap, label_colours
 from heldout_scoring.errors import Problem, Problems
 from heldout_scoring.readers.image_index import ImageIndex
-from heldout_scoring.tasks.segmentation import read_label_image
+from heldout_scoring.tasks.segmentation_files import read_label_image
 from tests.scoring.pngs import Parts, picture, saved
 
 FILE = "comp5_test_cls/a.png"

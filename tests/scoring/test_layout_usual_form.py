@@ -8,7 +8,7 @@ from hypothesis import given as generated
 from hypothesis import strategies as st
 
 from heldout_scoring.data.layouts import LayoutSet
-from heldout_scoring.tasks.layout import read_usual_form
+from heldout_scoring.tasks.layout_files import read_usual_form
 from tests.scoring.layout_builders import HEAD, layout, phase, read, results
 
 NUMBERS = st.sampled_from(["0", "1", "-2.5", ".5", "7.", "1e2", "+3E-1", "12.25", "999999"])

@@ -9,7 +9,7 @@ from heldout_scoring.data.annotations import Box, Part
 from heldout_scoring.data.layouts import UNLISTED, Layout, layouts_to_xml
 from heldout_scoring.errors import Problem, Problems, Severity
 from heldout_scoring.readers.image_index import ImageIndex
-from heldout_scoring.tasks.detection import inverted, read_detections
+from heldout_scoring.tasks.detection_files import inverted, read_detections
 from tests.scoring.layout_builders import HEAD, layout, phase, read, results
 
 BOXED = phase(("a_1", 0))

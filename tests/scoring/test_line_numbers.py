@@ -6,7 +6,7 @@ from random import Random
 import numpy as np
 
 from heldout_scoring.readers.image_index import ImageIndex
-from heldout_scoring.tasks import detection as lines
+from heldout_scoring.tasks import detection_files as lines
 from tests.scoring.archives import description
 
 INDEX = ImageIndex.of(description())

@@ -5,9 +5,9 @@ from functools import partial
 from heldout_scoring.errors import Problems
 from heldout_scoring.readers.image_index import ImageIndex
 from heldout_scoring.readers.lines import LineReader
-from heldout_scoring.tasks import detection as detections
-from heldout_scoring.tasks import labels as rankings
-from heldout_scoring.tasks.detection import Reading
+from heldout_scoring.tasks import detection_files as detections
+from heldout_scoring.tasks import labels_files as rankings
+from heldout_scoring.tasks.detection_files import Reading
 from tests.scoring.archives import description
 
 INDEX = ImageIndex.of(description())

@@ -10,8 +10,8 @@ from heldout_scoring.errors import Problem, Problems, Severity
 from heldout_scoring.readers import lines
 from heldout_scoring.readers.image_index import ImageIndex
 from heldout_scoring.readers.lines import LONGEST_LINE, Invalid, Row, parse_line
-from heldout_scoring.tasks import detection
-from heldout_scoring.tasks.detection import Reading, inverted, outside, read_detections, read_in_blocks
+from heldout_scoring.tasks import detection_files
+from heldout_scoring.tasks.detection_files import Reading, inverted, outside, read_detections, read_in_blocks
 from tests.scoring.archives import description
 
 INDEX = ImageIndex.of(description())
@@ -31,7 +31,7 @@ def read_strictly(data: bytes) -> tuple[list[ClassDetections], Problems]:
 
 def exactly(data: bytes) -> tuple[ClassDetections, Problems]:
     problems = Problems(mistakes=Severity.NOTE)
-    found, _ = detection._read_exactly(data, Reading(INDEX, FILE, problems), first=1)
+    found, _ = detection_files._read_exactly(data, Reading(INDEX, FILE, problems), first=1)
     return found, problems
 
 
@@ -233,7 +233,7 @@ def test_only_malformed_lines_take_the_slow_parser(monkeypatch: pytest.MonkeyPat
         matched.append(line)
         return parse_line(line, images)
 
-    monkeypatch.setattr("heldout_scoring.tasks.detection.parse_line", watched)
+    monkeypatch.setattr("heldout_scoring.tasks.detection_files.parse_line", watched)
     wrong = [
         b"000009 0.5 1 2 3 4",
         b"000001 0.5 1 2 3",
@@ -312,7 +312,7 @@ def rows(draw: st.DrawFn) -> str:
 def test_the_fast_reader_accepts_nothing_that_the_exact_one_refuses(texts: list[str]) -> None:
     block = "".join(texts).encode()
 
-    fast = detection._read_fast(block, Reading(INDEX, FILE, Problems()))
+    fast = detection_files._read_fast(block, Reading(INDEX, FILE, Problems()))
     slow, problems = exactly(block)
 
     if fast is not None:

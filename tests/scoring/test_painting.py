@@ -7,7 +7,7 @@ from heldout_scoring import SubmissionError, create_segmentations_from_detection
 from heldout_scoring.data.arrays import Bytes
 from heldout_scoring.data.description import Description, Image
 from heldout_scoring.data.label_maps import read_label_image
-from heldout_scoring.tasks.segmentation import paint
+from heldout_scoring.tasks.segmentation_files import paint
 from tests.scoring.archives import description
 
 PHASE = Description(

@@ -6,7 +6,7 @@ import pytest
 
 from heldout_scoring import Validation, validate
 from heldout_scoring.errors import Problem
-from heldout_scoring.tasks import labels
+from heldout_scoring.tasks import labels_files
 from tests.scoring.archives import CLASSES, FOLDER, IMAGES, description, gz, tar, written
 
 ACTING = ((IMAGES[0], 1), (IMAGES[0], 2), ("2010_000009", 1))
@@ -109,7 +109,7 @@ def test_a_repeated_image_is_the_same_problem_in_a_working_folder(tmp_path: Path
 
 
 def test_a_limited_number_of_repetitions_is_examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(labels, "MAX_FILE_PROBLEMS", 30)
+    monkeypatch.setattr(labels_files, "MAX_FILE_PROBLEMS", 30)
 
     validation = sent(tmp_path, classification() | {CAR: images() * 20})
 

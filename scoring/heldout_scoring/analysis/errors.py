@@ -27,7 +27,8 @@ from ..metrics.matching import ClassObjects, SelectPositives
 from ..metrics.ranking import Measure, rank
 from ..readers.image_index import ImageIndex
 from ..results import Result, matches_in_memory, rules_of
-from ..tasks.detection import DETECTION, DetectionRules, load, read_detections, split
+from ..tasks.detection import DETECTION, DetectionRules, load, split
+from ..tasks.detection_files import read_detections
 from ..tasks.labels import CLASSIFICATION
 
 

@@ -80,7 +80,7 @@ def as_array(values: Any) -> NDArray[Any]:
             values = getattr(values, step)()
     if isinstance(values, Iterator):
         raise DataError(f"expected an array or a list, found a {type(values).__name__}: make a list of it")
-    if np.ma.is_masked(values):
+    if "numpy.ma" in sys.modules and np.ma.is_masked(values):  # else nothing can be masked
         raise DataError("expected an array without masked values")
     try:
         return np.asarray(values)

@@ -1,12 +1,13 @@
 """Average precision and recall of COCO, as pure functions of arrays."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..data.annotations import Federation
 from ..data.arrays import (
@@ -23,6 +24,7 @@ from ..data.arrays import (
     assert_is,
     short_names,
 )
+from ..data.label_maps import Masks, take_masks
 from ..errors import DataError
 from .ranking import rank
 
@@ -128,6 +130,54 @@ class CocoDetections:
 
     def __len__(self) -> int:
         return len(self.image)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CocoInstances:
+    """Annotated objects of a set of images, images and classes by rising identifiers.
+
+    images, categories: int64 (images,) and (classes,), identifiers; sizes: int64 (images, 2), width and height in pixels,
+    0 where they are missing; boxes: float64 (m, 4), left, top, width, height; masks: None unless they were asked for;
+    has_masks: whether any object has a segmentation; difficult: bool (m,), `ignore` or `difficult` is 1, None where no object is; federation: of LVIS,
+    None where every class is annotated in every image; named: the `file_name` of each image that has one, with its identifier.
+    """
+
+    images: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    categories: NDArray[np.int64]
+    classes: tuple[str, ...]
+    objects: CocoObjects
+    boxes: Floats
+    masks: Masks | None
+    has_masks: bool = False
+    federation: Federation | None = None
+    difficult: Flags | None = None
+    named: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CocoResults:
+    """Detections in the order of the file; boxes: float64 (n, 4), left, top, width, height; masks: None for boxes."""
+
+    detections: CocoDetections
+    boxes: Floats
+    masks: Masks | None
+
+
+def take_results(results: CocoResults, rows: Places) -> CocoResults:
+    """These detections, in this order; rows: intp (k,).
+
+    >>> where, one = np.zeros(2, np.int32), np.ones(2)
+    >>> found = CocoResults(CocoDetections(where, where, np.array([0.5, 0.9]), one), np.zeros((2, 4)), None)
+    >>> take_results(found, np.array([1])).detections.confidence.tolist()
+    [0.9]
+    """
+    found = results.detections
+    return CocoResults(
+        CocoDetections(found.image[rows], found.label[rows], found.confidence[rows], found.area[rows]),
+        results.boxes[rows],
+        None if results.masks is None else take_masks(results.masks, rows),
+    )
 
 
 PairIoU = Callable[[Places, Places], Floats]

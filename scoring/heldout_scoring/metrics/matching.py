@@ -287,8 +287,7 @@ def _slices(ends: Places) -> Iterator[tuple[int, int]]:
     """Slices of detections with about `_PAIRS` pairs each, where `ends` counts the pairs up to each detection."""
     total = int(ends[-1]) if len(ends) else 0
     cuts = np.searchsorted(ends, np.arange(_PAIRS, total, _PAIRS), side="right")
-    places = np.unique(np.concatenate([[0], cuts, [len(ends)]])).tolist()
-    return pairwise(places)
+    return pairwise(dict.fromkeys((0, *cuts.tolist(), len(ends))))
 
 
 def _first_largest(values: Floats, groups: Places) -> Places:

@@ -1,6 +1,5 @@
 """Detection as COCO scores it, with boxes or with masks."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -8,38 +7,30 @@ from typing import Final
 
 import numpy as np
 
-from ..archives.checking import Checked, Inspection, digest_of, nothing_to_add
-from ..archives.plausibility import (
-    SIDES,
-    Crowd,
-    Example,
-    Signs,
-    count_corners,
-    count_forms,
-    far_beyond,
-    highest_is_missing,
-)
-from ..archives.results import ResultFile
 from ..competitions import CompetitionInfo
 from ..data.annotations import BoxConvention
 from ..data.arrays import Flags, Floats, Integers, Places
-from ..data.description import MAX_FILE_PROBLEMS, UNKNOWN_SIDE, Description
+from ..data.description import UNKNOWN_SIDE, Description
 from ..data.label_maps import InstanceMasks, Masks, join_masks, masks_of_arrays, take_masks
 from ..data.matches import RankedPredictions
 from ..data.predictions import Detections
 from ..data.truth import GroundTruth
-from ..errors import DataError, NotFoundError, Problem, Problems, shown
+from ..errors import DataError, NotFoundError, Problem
 from ..metrics.coco import (
-    COCO_RULES,
     EVERY_SIZE,
-    LVIS_RULES,
     CocoDetections,
+    CocoInstances,
     CocoObjects,
+    CocoResults,
     CocoRules,
     PairIoU,
+    Pairs,
     annotated,
+    arrange,
     box_iou,
+    find_pairs,
     most_confident_in_images,
+    take_results,
     with_exemptions,
 )
 from ..metrics.coco_tables import (
@@ -52,23 +43,16 @@ from ..metrics.coco_tables import (
 )
 from ..metrics.masks import mask_iou
 from ..metrics.ranking import Runs, Weights, mean_of_classes_with_a_value, weighted_average_precision_at
-from ..readers.coco_json.detections import CocoResults, read_coco_detections, take_results
-from ..readers.coco_json.instances import CocoInstances
-from ..readers.image_index import ImageIndex
 from ..scores import ALL_FIGURES, ClassResult, Exhibit, Explanation, Scores, ScoreTable, draw_precision
-from .coco_explaining import Evidence, explain
-from .detection import remark_on_boxes
 from .task import (
     CROWDS_COUNT,
     NO_DIFFICULT,
     NO_NUMBER,
     Keyed,
     RankingSample,
-    ReadFile,
     Task,
     count_by_class,
     notes_on_objects,
-    one_for_each_image,
     places_of,
 )
 
@@ -219,33 +203,6 @@ def _of_edges(truth: GroundTruth) -> CocoInstances:
     )
 
 
-def read_boxes(data: bytes, images: ImageIndex, /, *, file: str, problems: Problems) -> CocoResults:
-    """Read detections with boxes.
-
-    >>> from heldout_scoring.data.description import Description, Image
-    >>> images = ImageIndex.of(Description("COCO", "val", ("cat",), (), (Image("3", 9, 9),), class_numbers=(7,)))
-    >>> found = b'[{"image_id": 3, "category_id": 7, "bbox": [0, 0, 4, 2], "score": 0.5}]'
-    >>> read_boxes(found, images, file="detections.json", problems=Problems()).boxes.tolist()
-    [[0.0, 0.0, 4.0, 2.0]]
-    """
-    return read_coco_detections(data, images.numbers, file=file, problems=problems, most=images.max_lines)
-
-
-def read_segmentations(data: bytes, images: ImageIndex, /, *, file: str, problems: Problems) -> CocoResults:
-    """Read detections with masks; where the first one has a box, the area of all is that of their boxes.
-
-    >>> from heldout_scoring.data.description import Description, Image
-    >>> images = ImageIndex.of(Description("COCO", "val", ("cat",), (), (Image("3", 2, 2),), class_numbers=(7,)))
-    >>> whole = b'"segmentation": {"size": [2, 2], "counts": [0, 4]}'
-    >>> found = b'[{"image_id": 3, "category_id": 7, "score": 0.5, ' + whole + b"}]"
-    >>> read_segmentations(found, images, file="segmentations.json", problems=Problems()).detections.area.tolist()
-    [4.0]
-    """
-    return read_coco_detections(
-        data, images.numbers, file=file, problems=problems, masks=True, most=images.max_lines
-    )
-
-
 def accepts_boxes(predictions: object) -> bool:
     """Whether these are detections with boxes."""
     return isinstance(predictions, Detections)
@@ -297,134 +254,6 @@ def split_masks(predictions: InstanceMasks, truth: GroundTruth) -> Iterator[Keye
     masks = masks_of_arrays(predictions.masks)
     detections = CocoDetections(image, label, predictions.score, masks.area.astype(np.float64))
     yield Keyed("segmentations", CocoResults(detections, masks.boxes, masks))
-
-
-def check_boxes(file: ResultFile, checked: Checked, inspection: Inspection) -> None:
-    """Check and count detections with boxes."""
-    found = _check(read_boxes, file, checked, inspection)
-    _look_at_boxes(found, file, checked.signs, inspection)
-    sizes = inspection.images.numbers.sizes[found.detections.image]
-    left, top, width, height = found.boxes.T
-    beyond = (left < 0) | (top < 0) | (left + width > sizes[:, 0]) | (top + height > sizes[:, 1])
-    checked.outside += int((beyond & (sizes > 0).all(axis=1)).sum())
-
-
-def check_segmentations(file: ResultFile, checked: Checked, inspection: Inspection) -> None:
-    """Check and count detections with masks."""
-    _check(read_segmentations, file, checked, inspection)
-
-
-def _check(
-    read: ReadFile[CocoResults], file: ResultFile, checked: Checked, inspection: Inspection
-) -> CocoResults:
-    before = inspection.problems.total
-    found = read(file.read(), inspection.images, file=file.name, problems=inspection.problems)
-    checked.lines += len(found.detections)
-    _check_counts(found.detections, file, checked, inspection)
-    _look_at_ids(found.detections, checked, inspection)
-    checked.digests[file.key] = _digest(found)
-    _add_lists(found.detections, checked, inspection.images.description.classes)
-    if not len(found.detections) and inspection.problems.total == before:
-        inspection.problems.note(Problem("empty-file", "no detection: the list is empty", file.name))
-    return found
-
-
-def _check_counts(found: CocoDetections, file: ResultFile, checked: Checked, inspection: Inspection) -> None:
-    """Check how many detections of a class an image has."""
-    description = inspection.images.description
-    pairs = found.label.astype(np.int64) * len(description.images) + found.image
-    pair, count = np.unique(pairs, return_counts=True)
-    is_lvis = checked.info.task.startswith("lvis")
-    checked.signs.crowd = _crowd_of(pair, count, inspection, federated=is_lvis)
-    crowded = np.flatnonzero(count > inspection.max_boxes)[:MAX_FILE_PROBLEMS]
-    label, image = np.divmod(pair[crowded], len(description.images))
-    places = zip(image.tolist(), label.tolist(), count[crowded].tolist(), strict=True)
-    counts = {(description.images[i].id, description.classes[c]): n for i, c, n in places}
-    inspection.check_boxes(counts, file.name)
-
-
-def _look_at_boxes(found: CocoResults, file: ResultFile, signs: Signs, inspection: Inspection) -> None:
-    """Count what is said for another form of boxes."""
-    sizes, boxes = inspection.images.numbers.sizes[found.detections.image], found.boxes
-    corners = np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], axis=1)
-    far = far_beyond(corners, sizes)
-    count_corners(signs, corners, sizes)
-    signs.boxes, signs.far = len(boxes), int(np.count_nonzero(far))
-    signs.largest = float(np.abs(boxes).max(initial=0))
-    if signs.reach_far:
-        signs.suspects, signs.wrong = len(boxes), signs.far
-        signs.forms = count_forms(boxes, sizes, but=SIDES)
-    if signs.reach_far or signs.are_shares:
-        row = int(np.argmax(far))
-        detections, numbers = found.detections, inspection.images.numbers
-        image, category = (
-            int(numbers.images[detections.image[row]]),
-            int(numbers.categories[detections.label[row]]),
-        )
-        entry = {"image_id": image, "category_id": category, "bbox": boxes[row].tolist()}
-        text = json.dumps(entry | {"score": float(detections.confidence[row])})
-        width, height = sizes[row].tolist()
-        place = f"a box in the image {image}" + (
-            f", which is {width} wide and {height} high" if width else ""
-        )
-        signs.example = Example(file.name, None, shown(text), place)
-
-
-def _look_at_ids(found: CocoDetections, checked: Checked, inspection: Inspection) -> None:
-    """Note the images with detections, and whether category ids seem to be counted from one less."""
-    numbers, description = inspection.images.numbers, inspection.images.description
-    checked.signs.seen = np.bincount(found.image, minlength=len(description.images)) > 0
-    ids = numbers.categories.tolist()
-    if not ids:
-        return
-    counts = np.bincount(found.label, minlength=len(ids)).tolist()
-    names = dict(sorted(zip(ids, description.classes, strict=True)))
-    shifted = highest_is_missing(dict(zip(ids, counts, strict=True)), checked.info.name, names)
-    if shifted is not None:
-        inspection.problems.warn(shifted)
-
-
-def _crowd_of(pair: Integers, count: Integers, inspection: Inspection, *, federated: bool) -> Crowd | None:
-    """Where an image has more detections than COCO's rules count of a class in it, or LVIS's of all classes; None for nowhere.
-
-    pair: int64 (k,), the place of the image plus that of the class times the number of images; count: (k,), detections of each.
-    """
-    images, classes = inspection.images.images, inspection.images.description.classes
-    kept, of = COCO_RULES.max_detections[-1], "pairs of an image and a class"
-    if federated:
-        kept, of = LVIS_RULES.max_detections[-1], "images"
-        count = np.bincount(pair % max(len(images), 1), count, len(images)).astype(np.int64)
-    over = int(np.count_nonzero(count > kept))
-    if not over:
-        return None
-    most = int(count.argmax())
-    label, image = (None, most) if federated else divmod(int(pair[most]), len(images))
-    example = f"image {images[image].id}" + ("" if label is None else f", {classes[label]}")
-    return Crowd(over, of, kept, int(count[most]), example)
-
-
-def _digest(found: CocoResults) -> str:
-    ordered = take_results(found, np.lexsort((-found.detections.confidence, found.detections.image)))
-    masks = () if ordered.masks is None else (ordered.masks.first, ordered.masks.start, ordered.masks.end)
-    detections = ordered.detections
-    return digest_of(
-        detections.image, detections.label, detections.confidence, detections.area, ordered.boxes, *masks
-    )
-
-
-def _add_lists(found: CocoDetections, checked: Checked, classes: Sequence[str]) -> None:
-    """Note the classes whose detections all have one confidence, and those with a single detection."""
-    counts = np.bincount(found.label, minlength=len(classes))
-    lowest, highest = np.full(len(classes), np.inf), np.full(len(classes), -np.inf)
-    np.minimum.at(lowest, found.label, found.confidence)
-    np.maximum.at(highest, found.label, found.confidence)
-    checked.signs.counts |= {
-        name: count for name, count in zip(classes, counts.tolist(), strict=True) if count
-    }
-    for label in np.flatnonzero((counts > 1) & (lowest == highest)).tolist():
-        checked.constant.add(classes[label])
-        checked.signs.constant[classes[label]] = int(counts[label]), float(lowest[label])
-    checked.partial |= {classes[label] for label in np.flatnonzero(counts == 1).tolist()}
 
 
 ABSENT: Final = "no object of the class counts"
@@ -500,6 +329,22 @@ class Tabulated:
     tables: CocoTables
     results: CocoResults
     iou: PairIoU
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """What was scored, and what came of it."""
+
+    truth: CocoInstances
+    results: CocoResults
+    tables: CocoTables
+    iou: PairIoU
+    rules: CocoRules
+
+    @property
+    def most(self) -> int:
+        """The detections of a class in an image that are matched at most."""
+        return self.rules.max_detections[-1]
 
 
 def tabulate(truth: CocoInstances, results: CocoResults, rules: CocoRules) -> Tabulated:
@@ -640,12 +485,198 @@ def _weighted(
     return lambda weights: weighted_average_precision_at(runs.steps(weights), recalls)
 
 
+def explain(evidence: Evidence) -> tuple[Explanation, ...]:
+    """The reasons of each class, at the lowest threshold of the rules and in objects of every size, in the order of the classes.
+
+    >>> from heldout_scoring.evaluation import evaluate_coco
+    >>> truth = b'''{"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations":
+    ...   [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 50, 40], "area": 2000, "iscrowd": 1}]}'''
+    >>> evaluate_coco(b"[]", truth).explain()[0].message
+    '1 annotated crowds are ignored: they need not be found'
+    """
+    reasons = [
+        (label, Explanation(code, evidence.truth.classes[label], count, sentence.format(count)))
+        for code, sentence, counts in _counted(evidence)
+        for label, count in enumerate(counts.tolist())
+        if count
+    ]
+    return tuple(reason for _, reason in sorted(reasons, key=lambda each: each[0]))
+
+
+_Count = tuple[str, str, Places]
+"""A code, a sentence with a blank for the number, and how many of each class: int64 (classes,)."""
+
+
+def _counted(evidence: Evidence) -> Iterator[_Count]:
+    matched = _Matched.of(evidence)
+    yield from _of_objects(evidence, matched)
+    yield from _of_detections(evidence, matched)
+    for most in evidence.rules.max_detections:
+        sentence = f"AR{most} cannot be 1: {{}} objects are more than {most} of a class in an image"
+        yield "cap", sentence, _beyond(evidence, most)
+
+
+def _of_objects(evidence: Evidence, matched: "_Matched") -> Iterator[_Count]:
+    objects = evidence.truth.objects
+    for code, sentence, which in (
+        ("crowd", "{} annotated crowds are ignored: they need not be found", objects.crowd),
+        ("difficult", f"{{}} objects are {NO_DIFFICULT}", _difficult_objects(evidence)),
+        ("area", "{} objects have no area, so that nothing can match them", _without_area(evidence)),
+        (
+            "area",
+            "{} objects are of another range of sizes by their annotated area than by their box or mask",
+            _of_other_size(evidence),
+        ),
+        (
+            "cap",
+            f"{{}} objects are overlapped only by detections beyond the first {evidence.most}",
+            matched.capped,
+        ),
+        (
+            "id",
+            "{} annotations have the id 0, and the official program counts what matches them as wrong",
+            objects.unnumbered,
+        ),
+        ("missed", "{} objects are matched by no detection", ~objects.crowd & ~matched.found),
+    ):
+        yield code, sentence, np.bincount(objects.label[which], minlength=len(evidence.truth.classes))
+
+
+def _of_detections(evidence: Evidence, matched: "_Matched") -> Iterator[_Count]:
+    detections = evidence.results.detections
+    for code, sentence, which in (
+        ("crowd", "{} detections match only a crowd and are ignored", matched.in_crowd),
+        (
+            "cap",
+            f"{{}} detections are beyond the {evidence.most} of a class in an image that count",
+            ~matched.kept,
+        ),
+        ("tie", "{} detections overlap several objects equally and took the last of them", matched.tied),
+        (
+            "tie",
+            "{} detections have the confidence of another one that matches where they do not, or the other way round",
+            _undecided(detections, matched.right),
+        ),
+        ("wrong", "{} detections match no object", matched.kept & ~matched.any),
+    ):
+        yield code, sentence, np.bincount(detections.label[which], minlength=len(evidence.truth.classes))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Matched:
+    """Of each detection, bool (n,): kept, among those that count; any, right, in_crowd: what it matched; tied: between
+    objects of one IoU. Of each object, bool (m,): found; capped: only by detections that do not count.
+    """
+
+    kept: Flags
+    any: Flags
+    right: Flags
+    in_crowd: Flags
+    tied: Flags
+    found: Flags
+    capped: Flags
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> "_Matched":
+        objects, found_matches = evidence.truth.objects, evidence.tables.matched()
+        arranged = found_matches.arranged
+        kept, matched, right, in_crowd, tied = np.zeros((5, len(evidence.results.detections)), np.bool_)
+        kept[arranged.rows] = True
+        found = np.zeros(len(objects.image), np.bool_)
+        for matches in found_matches.matches:
+            first = matches.threshold == 0
+            rows, things = arranged.rows[matches.detection[first]], matches.object[first]
+            matched[rows], found[things] = True, True
+            right[rows] = ~(objects.crowd | objects.unnumbered)[things]
+            in_crowd[rows] = objects.crowd[things]
+        pairs, rows = _every_pair(evidence)
+        tied[rows[_ties(pairs)]] = True
+        overlapped = np.zeros(len(objects.image), np.bool_)
+        overlapped[pairs.object[~kept[rows[pairs.detection]]]] = True
+        return cls(kept, matched, right, in_crowd, tied & kept, found, overlapped & ~found & ~objects.crowd)
+
+
+def _every_pair(evidence: Evidence) -> tuple[Pairs, Places]:
+    """All pairs that reach the lowest threshold, also of detections that do not count, and the detection of each place in them."""
+    images = len(evidence.truth.images)
+    count, objects = len(evidence.results.detections), evidence.truth.objects
+    arranged = arrange(evidence.results.detections, np.arange(count), images, count + 1)
+    every = np.arange(len(objects.image))
+    lowest = float(evidence.rules.iou_thresholds[0])
+    return find_pairs(arranged, objects, every, images, evidence.iou, lowest), arranged.rows
+
+
+def _ties(pairs: Pairs) -> Places:
+    """Places of detections with two objects of the same, largest IoU."""
+    order = np.lexsort((-pairs.iou, pairs.detection))
+    detection, iou = pairs.detection[order], pairs.iou[order]
+    begins = np.flatnonzero(np.diff(detection, prepend=-1))
+    begins = begins[begins + 1 < len(detection)]
+    equal = (detection[begins] == detection[begins + 1]) & (iou[begins] == iou[begins + 1])
+    found: Places = detection[begins[equal]]
+    return found
+
+
+def _difficult_objects(evidence: Evidence) -> Flags:
+    flags = evidence.truth.difficult
+    return (
+        np.zeros(len(evidence.truth.objects.image), np.bool_)
+        if flags is None
+        else flags & ~evidence.truth.objects.crowd
+    )
+
+
+def _without_area(evidence: Evidence) -> Flags:
+    found: Flags = (_area(evidence) == 0) & ~evidence.truth.objects.crowd
+    return found
+
+
+def _area(evidence: Evidence) -> Floats:
+    truth = evidence.truth
+    if truth.masks is not None:
+        return truth.masks.area.astype(np.float64)
+    found: Floats = truth.boxes[:, 2] * truth.boxes[:, 3]
+    return found
+
+
+def _of_other_size(evidence: Evidence) -> Flags:
+    limits = sorted(low for _, low, _ in evidence.rules.areas[2:])
+    annotated, drawn = (
+        np.searchsorted(limits, area) for area in (evidence.truth.objects.area, _area(evidence))
+    )
+    found: Flags = (annotated != drawn) & ~evidence.truth.objects.crowd
+    return found
+
+
+def _beyond(evidence: Evidence, most: int) -> Places:
+    """Objects of each class that are more than the detections that count in their image."""
+    objects, images = evidence.truth.objects, len(evidence.truth.images)
+    group = (objects.label.astype(np.int64) * images + objects.image)[~objects.crowd]
+    groups, counts = np.unique(group, return_counts=True)
+    beyond = np.maximum(counts - most, 0)
+    found = np.zeros(len(evidence.truth.classes), np.int64)
+    np.add.at(found, groups // max(images, 1), beyond)
+    return found
+
+
+def _undecided(detections: CocoDetections, right: Flags) -> Flags:
+    """Detections of a class with equal confidences, of which some are true positives and some are not."""
+    order = np.lexsort((detections.confidence, detections.label))
+    label, confidence = detections.label[order], detections.confidence[order]
+    begins = np.ones(len(order), np.bool_)
+    begins[1:] = (label[1:] != label[:-1]) | (confidence[1:] != confidence[:-1])
+    group = np.cumsum(begins) - 1
+    count = np.bincount(group)
+    hits = np.bincount(group, weights=right[order])
+    mixed = (hits > 0) & (hits < count)
+    found = np.zeros(len(order), np.bool_)
+    found[order] = mixed[group]
+    return found
+
+
 COCO_DETECTION: Final = Task(
     name="coco-detection",
     title="Detection, boxes",
-    read=read_boxes,
-    check_file=check_boxes,
-    check_all=remark_on_boxes,
     accepts=accepts_boxes,
     split=split_boxes,
     missing_truth=missing_boxes,
@@ -653,7 +684,7 @@ COCO_DETECTION: Final = Task(
     match=match,
     score=score,
     resample=resample,
-    fewest_lines=one_for_each_image,
+    files="heldout_scoring.tasks.coco_files:BOXES",
     columns=columns,
     select=select,
 )
@@ -664,13 +695,11 @@ COCO_SEGMENTATION: Final = replace(
     COCO_DETECTION,
     name="coco-segmentation",
     title="Instance segmentation, masks",
-    read=read_segmentations,
-    check_file=check_segmentations,
-    check_all=nothing_to_add,
     accepts=accepts_masks,
     split=split_masks,
     missing_truth=missing_masks,
     load=load_masks,
+    files="heldout_scoring.tasks.coco_files:MASKS",
 )
 """How masks are scored by COCO's rules, all classes in one file."""
 

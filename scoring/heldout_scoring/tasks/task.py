@@ -1,35 +1,21 @@
 """A task as a row of functions, and what all tasks share."""
 
-import hashlib
 import math
 import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, Generic, Protocol, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
-from ..archives.checking import Checked, Inspection
-from ..archives.results import (
-    Content,
-    ResultFile,
-    batches,
-    contents_of,
-    is_explained,
-    is_large,
-    missing_files,
-    no_results,
-)
 from ..competitions import CompetitionInfo, expected_files
 from ..data.arrays import Integers, some_of
 from ..data.description import Description
 from ..data.matches import ImageCounts, RankedPredictions
 from ..data.truth import GroundTruth
-from ..errors import DataError, Problem, Problems, SubmissionError
+from ..errors import DataError, Problem
 from ..metrics.labels import PixelMeasure
 from ..metrics.ranking import Average, Pool, WeightedMetric
-from ..parallel import parallel_map
-from ..readers.image_index import ImageIndex
 from ..scores import DIFFICULT_INCLUDED, NOT_ENTERED, ClassResult, Scores, ScoreTable
 
 _LISTS: Final = {"image": "images", "class": "classes"}
@@ -49,8 +35,8 @@ def places_of(what: str, used: Integers, names: Sequence[str], known: Sequence[s
     """
     table = {name: place for place, name in enumerate(known)}
     found = np.array([table.get(name, -1) for name in names], np.int32)
-    unknown = np.unique(used[found[used] < 0]) if len(used) else used
-    if len(unknown):
+    if len(unknown := used[found[used] < 0] if len(used) else used):
+        unknown = np.unique(unknown)
         are_numbers = all(names[place].isdecimal() for place in unknown.tolist()) and not any(
             map(str.isdecimal, known)
         )
@@ -143,7 +129,6 @@ def count_by_class(images_of: Iterable[Integers], classes: int, images: int) -> 
 
 
 Parsed = TypeVar("Parsed")
-Parsed_co = TypeVar("Parsed_co", covariant=True)
 Loaded = TypeVar("Loaded")
 Matched = TypeVar("Matched")
 Rules = TypeVar("Rules")
@@ -157,31 +142,6 @@ class Keyed(Generic[Parsed]):
     value: Parsed
 
 
-class ReadFile(Protocol[Parsed_co]):
-    """Reads a result file; everything wrong with it becomes a problem."""
-
-    def __call__(self, data: bytes, images: ImageIndex, /, *, file: str, problems: Problems) -> Parsed_co:
-        """Read the content of the file of this name."""
-
-
-class ReadFiles(Protocol[Parsed_co]):
-    """Reads several result files at once, where nothing is wrong with any of them."""
-
-    def __call__(
-        self, contents: Sequence[bytes], images: ImageIndex, /, *, files: Sequence[str], problems: Problems
-    ) -> Sequence[Parsed_co] | None:
-        """Read the contents of the files of these names; None where they have to be read one by one."""
-
-
-def read_one_by_one(
-    _contents: Sequence[bytes], _images: ImageIndex, /, *, files: Sequence[str], problems: Problems
-) -> None:
-    """Never read files together.
-
-    >>> read_one_by_one([b"", b""], ImageIndex.of(Description("VOC2012", "val", (), (), ())), files=["a", "b"], problems=Problems())
-    """
-
-
 def keys_of_files(info: CompetitionInfo, description: Description, _rules: object) -> tuple[str, ...]:
     """The classes, actions or images that have a file each."""
     return tuple(key for _, key in expected_files(info, description))
@@ -192,45 +152,21 @@ def select_keys(loaded: Any, names: Sequence[str]) -> Any:
     return {name: loaded[name] for name in loaded if name in names}
 
 
-def one_for_each_image(description: Description) -> int:
-    """As many predictions as there are images in the Main set.
-
-    >>> from heldout_scoring.data.description import Image
-    >>> one_for_each_image(Description("COCO", "val", ("car", "cat"), (), (Image("1", 9, 9),)))
-    1
-    """
-    return len(description.images)
-
-
-def one_for_each_image_and_class(description: Description) -> int:
-    """As many predictions as there are pairs of an image of the Main set and a class.
-
-    >>> from heldout_scoring.data.description import Image
-    >>> one_for_each_image_and_class(Description("VOC2012", "val", ("car", "cat"), (), (Image("a", 9, 9),)))
-    2
-    """
-    return len(description.images) * len(description.classes)
-
-
 @dataclass(frozen=True, slots=True)
 class Task(Generic[Parsed, Loaded, Matched, Rules]):
     """A task: everything that differs from one task to another, as one row.
 
-    read: parses one result file; read_together: several that are small. check_file: checks one result file without the ground truth, counting into the
-    `Checked` of its competition; check_all: adds notes that concern all files of a competition together.
-    accepts: whether predictions in memory are of this task; split: what `read` gives for each file, from such predictions.
+    accepts: whether predictions in memory are of this task; split: the part of them that each file would have.
     missing_truth: why a ground truth cannot score the task, None if it can. load: the part of a ground truth that
-    the task needs. match: compares parsed files with it, one batch per thread; the values that it yields are kept in
-    memory for all files and so should be small. score: the scores from all matched files. resample: what the bootstrap
+    the task needs. match: compares predictions, split or read from files, with it, one batch per thread; the values that it yields are kept in
+    memory for all files and so should be small. score: the scores from all that matched. resample: what the bootstrap
     draws from, given ranked predictions or image counts. columns: the names that a report has a value for.
-    select: restricts what was loaded to some columns. fewest_lines: the predictions that a complete result has at least.
+    select: restricts what was loaded to some columns. files: where the `TaskFiles` are that read and check its files, as
+    "module:name"; the module is imported with the first file.
     """
 
     name: str
     title: str
-    read: ReadFile[Parsed]
-    check_file: Callable[[ResultFile, Checked, Inspection], None]
-    check_all: Callable[[Checked, Inspection], None]
     accepts: Callable[[object], bool]
     split: Callable[[Any, GroundTruth], Iterator[Keyed[Parsed]]]
     missing_truth: Callable[[GroundTruth], str | None]
@@ -238,10 +174,9 @@ class Task(Generic[Parsed, Loaded, Matched, Rules]):
     match: Callable[[Iterator[Keyed[Parsed]], Loaded, Rules], Iterator[Keyed[Matched]]]
     score: Callable[[Iterator[Keyed[Matched]], Loaded, Rules], Scores]
     resample: Callable[[Any, GroundTruth, Rules], Sample]
-    read_together: ReadFiles[Parsed] = read_one_by_one
+    files: str
     columns: Callable[[CompetitionInfo, Description, Rules], tuple[str, ...]] = keys_of_files
     select: Callable[[Loaded, Sequence[str]], Loaded] = select_keys
-    fewest_lines: Callable[[Description], int] = one_for_each_image_and_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,76 +266,3 @@ def table_with_difficult(
     rows = [(name, None if math.isnan(value := values.get(name, math.nan)) else value) for name in names]
     mean, _ = headline(names, values, average)
     return ScoreTable(f"{measure}, {DIFFICULT_INCLUDED}", (*rows, ("mean", mean)))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Batch:
-    """Some result files, read and matched: their keys, the hash of each by its name, their problems and notes."""
-
-    problems: Problems = field(default_factory=Problems)
-    keys: set[str] = field(default_factory=set)
-    hashes: dict[str, str] = field(default_factory=dict)
-    matched: list[Keyed[Any]] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class ResultReader:
-    """Reads and matches result files, in batches and in several threads; collects hashes, problems and notes.
-
-    broken: what made the archive unreadable from some file on.
-    """
-
-    parse: ReadFile[Any]
-    parse_together: ReadFiles[Any]
-    match: Callable[[Iterator[Keyed[Any]]], Iterator[Keyed[Any]]]
-    images: ImageIndex
-    problems: Problems = field(default_factory=Problems)
-    hashes: dict[str, str] = field(default_factory=dict)
-    keys: set[str] = field(default_factory=set)
-    broken: list[Problem] = field(default_factory=list)
-
-    def read(self, files: Iterator[ResultFile]) -> Iterator[Keyed[Any]]:
-        """The matched values of each file, in the order of the files."""
-        for batch in parallel_map(self._read_batch, batches(contents_of(files, self.broken)), alone=is_large):
-            self.problems.join(batch.problems)
-            self.keys |= batch.keys
-            self.hashes |= batch.hashes
-            yield from batch.matched
-
-    def _read_batch(self, contents: Sequence[Content]) -> _Batch:
-        batch = _Batch(Problems(mistakes=self.problems.mistakes))
-        batch.matched.extend(self.match(self._parse(contents, batch)))
-        return batch
-
-    def _parse(self, contents: Sequence[Content], batch: _Batch) -> Iterator[Keyed[Any]]:
-        for file, data in contents:
-            batch.keys.add(file.key)
-            batch.hashes[file.kit_name] = hashlib.sha256(data).hexdigest()
-        found = self.parse_together(
-            [data for _, data in contents],
-            self.images,
-            files=[file.name for file, _ in contents],
-            problems=batch.problems,
-        )
-        for place, (file, data) in enumerate(contents):
-            if found is not None:
-                yield Keyed(file.key, found[place])
-            else:
-                yield Keyed(file.key, self.parse(data, self.images, file=file.name, problems=batch.problems))
-
-    def raise_problems(self, info: CompetitionInfo) -> None:
-        """Raise SubmissionError if there is any problem, missing files included."""
-        self.problems.extend(self.broken)
-        if not self.broken:  # the rest of a broken archive may hold what is missing
-            self._add_missing_files(info)
-        if self.problems.listed:
-            raise SubmissionError(*self.problems.listed)
-
-    def _add_missing_files(self, info: CompetitionInfo) -> None:
-        expected = {key: name for name, key in expected_files(info, self.images.description)}
-        missing = [key for key in expected if key not in self.keys]
-        if not self.keys:
-            if not is_explained(self.problems):
-                self.problems.add(no_results([info], self.images.description))
-        elif missing:
-            self.problems.add(*missing_files(info, missing, expected))

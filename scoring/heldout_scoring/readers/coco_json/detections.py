@@ -6,11 +6,11 @@ from typing import Any, Final, Self
 import numpy as np
 
 from ...archives.plausibility import foreign_images, mostly_foreign, renumbered, renumbered_categories
-from ...data.arrays import Floats, Integers, Places
+from ...data.arrays import Floats, Integers
 from ...data.description import MAX_FILE_PROBLEMS, Description
 from ...data.label_maps import Masks, join_masks, take_masks
 from ...errors import NOT_READ_ON, Problem, Problems, SubmissionError
-from ...metrics.coco import CocoDetections
+from ...metrics.coco import CocoDetections, CocoInstances, CocoResults
 from ...parallel import parallel_map
 from .fields import (
     CocoNumbers,
@@ -21,7 +21,6 @@ from .fields import (
     are_sound,
     as_wholes,
 )
-from .instances import CocoInstances
 from .masks import SEGMENTATION, draw_masks, read_masks
 from .records import (
     BOX,
@@ -44,25 +43,6 @@ UNKNOWN_IMAGE: Final = "unknown-image"
 """Codes of problems that many entries may have for one cause."""
 Known = CocoNumbers | CocoInstances
 """Anything that knows the numbers of images and categories, and the sizes of images."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CocoResults:
-    """Detections in the order of the file; boxes: float64 (n, 4), left, top, width, height; masks: None for boxes."""
-
-    detections: CocoDetections
-    boxes: Floats
-    masks: Masks | None
-
-
-def take_results(results: CocoResults, rows: Places) -> CocoResults:
-    """These detections, in this order; rows: intp (k,)."""
-    found = results.detections
-    return CocoResults(
-        CocoDetections(found.image[rows], found.label[rows], found.confidence[rows], found.area[rows]),
-        results.boxes[rows],
-        None if results.masks is None else take_masks(results.masks, rows),
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

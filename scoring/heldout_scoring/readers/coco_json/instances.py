@@ -9,10 +9,10 @@ import numpy as np
 from ...data.annotations import BoxConvention, CocoTable, Federation, Lists, Tables
 from ...data.arrays import Flags, Floats, Integers, Named
 from ...data.description import UNKNOWN_SIDE
-from ...data.label_maps import MaskCollector, Masks
+from ...data.label_maps import MaskCollector
 from ...data.truth_from_arrays import ObjectRows, tables_of_objects
 from ...errors import Problem, Problems, Rule, SubmissionError
-from ...metrics.coco import CocoObjects
+from ...metrics.coco import CocoInstances, CocoObjects
 from .fields import (
     Entries,
     Identifiers,
@@ -51,29 +51,6 @@ _MASKS: Final[Form] = (*_OBJECTS, ("bbox", BOX, ()), ("segmentation", SEGMENTATI
 _NEGATIVE: Final = "neg_category_ids"
 _INEXHAUSTIVE: Final = "not_exhaustive_category_ids"
 _FREQUENCIES: Final[Mapping[Any, int]] = {"r": 0, "c": 1, "f": 2}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CocoInstances:
-    """Annotated objects of a set of images, images and classes by rising identifiers.
-
-    images, categories: int64 (images,) and (classes,), identifiers; sizes: int64 (images, 2), width and height in pixels,
-    0 where they are missing; boxes: float64 (m, 4), left, top, width, height; masks: None unless they were asked for;
-    has_masks: whether any object has a segmentation; difficult: bool (m,), `ignore` or `difficult` is 1, None where no object is; federation: of LVIS,
-    None where every class is annotated in every image; named: the `file_name` of each image that has one, with its identifier.
-    """
-
-    images: Identifiers
-    sizes: Identifiers
-    categories: Identifiers
-    classes: tuple[str, ...]
-    objects: CocoObjects
-    boxes: Floats
-    masks: Masks | None
-    has_masks: bool = False
-    federation: Federation | None = None
-    difficult: Flags | None = None
-    named: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_instances(
