@@ -484,6 +484,8 @@ def _problems_of(error: Exception) -> Sequence[Problem]:
     match error:
         case SubmissionError() | TreeError():
             return error.problems
+        case ImportError():
+            return (Problem("not-installed", str(error)),)
         case WrongUseError():
             return (error.problem,)
         case PathError():

@@ -404,6 +404,22 @@ _SYNONYMS: Final = {
 }  # as in COCO, and the plural that no comparison of letters finds
 
 
+@contextmanager
+def from_extra(extra: str) -> Iterator[None]:
+    """Import what only an extra of the library brings. Raises ImportError that says how to install it.
+
+    >>> with from_extra("files"):
+    ...     import no_such_module
+    Traceback (most recent call last):
+    ImportError: this needs no_such_module, which is not installed: install heldout-scoring[files]
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        message = f"this needs {error.name}, which is not installed: install heldout-scoring[{extra}]"
+        raise ImportError(message, name=error.name) from None
+
+
 def similar_name(name: bytes, known: Collection[bytes]) -> bytes | None:
     """The known name that differs only in case, punctuation or leading zeros, if there is exactly one.
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .data.arrays import Floats, some_of
 from .data.matches import AllMatches, Origin, RankedPredictions, save_matches
-from .errors import DataError, NotFoundError, Problem
+from .errors import DataError, NotFoundError, Problem, from_extra
 from .protocols import PROTOCOLS, TASKS, spell
 from .scores import (
     NOT_ENTERED,
@@ -188,7 +188,8 @@ class Result:
         >>> _example(ClassResult("car", 0.5, None, positives=2, predictions=3)).to_frame().row(0)
         ('car', 0.5, 2, 3, None)
         """
-        import polars as pl  # noqa: PLC0415 - takes longer to import than all of `scoring`
+        with from_extra("files"):
+            import polars as pl  # noqa: PLC0415 - takes longer to import than the whole library
 
         types = {
             "class": pl.String,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 
 from .data.matches import AllMatches, RankedPredictions
-from .errors import Problem
+from .errors import Problem, from_extra
 from .metrics.ranking import PrecisionRecall, RocPoints, ends_of_ties, precision_recall, roc
 
 ALL_FIGURES: Final = "All figures"
@@ -174,12 +174,8 @@ def plot_values(values: Mapping[str, float | None], measure: str, axes: Any = No
 
 
 def _new_axes() -> Any:
-    try:
+    with from_extra("plot"):
         pyplot = import_module("matplotlib.pyplot")
-    except ImportError as error:
-        raise ImportError(
-            "plot() draws with matplotlib, which is not installed: pip install matplotlib"
-        ) from error
     return pyplot.subplots()[1]
 
 

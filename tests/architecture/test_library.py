@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import heldout_scoring
+from tests.scoring.archives import gz, tar, zip_of
 from tests.scoring.builders import kit
 
 ROOT = Path(__file__).parents[2]
@@ -50,6 +51,62 @@ runpy.run_module("heldout_scoring", run_name="__main__", alter_sys=True)
 """
 
 
+WITH_NUMPY = """
+import sys
+from pathlib import Path
+import numpy as np
+import heldout_scoring as hs
+
+box = np.array([[12, 20, 180, 140.5]])
+truth = hs.GroundTruth.from_arrays(["a", "b"], ["car", "cat"], box.repeat(2, axis=0), convention="half-open")
+for protocol in ("voc2012", "coco"):
+    results = [
+        hs.evaluate(hs.Detections.from_arrays(["a", "b"], ["car", "cat"], [0.9, 0.8], box + [[move], [60]]), truth, protocol=protocol)
+        for move in (0, 50)
+    ]
+    print(*results, hs.intervals_of(results[0], truth, replicates=50).rows)
+    print(hs.compare(*(hs.bootstrap(each, truth, replicates=50) for each in results)))
+found = hs.Detections.from_dicts({"a": {"boxes": box, "scores": [0.9], "labels": ["car"]}, "b": {"boxes": box, "scores": [0.8], "labels": ["car"]}})
+print(hs.evaluate(found, truth, protocol="coco").to_json())
+
+common = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 10, 10.5]}
+instances = {"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}]}
+instances |= {"annotations": [common | {"id": each, "area": 105, "iscrowd": 0} for each in (1, 2)]}
+detections = [common | {"score": score} for score in (0.5, 0.25, 1e-3)]
+for one, other in ((instances, detections), map(Path, sys.argv[2:])):
+    truth = hs.GroundTruth.from_coco(one)
+    print(hs.evaluate(hs.Detections.from_coco(other, truth), truth, protocol="coco").to_json())
+    print(hs.evaluate_coco(other, one, masks=False).to_json())
+
+masks = np.zeros((2, 40, 60), bool)
+masks[0, 5:25, 5:35] = masks[1, 10:40, 20:60] = True
+truth = hs.GroundTruth.from_masks(["a", "b"], ["car", "cat"], masks)
+print(hs.evaluate(hs.InstanceMasks.from_arrays(["a", "b"], ["car", "cat"], [0.9, 0.8], np.roll(masks, 2, axis=1)), truth, protocol="coco").to_json())
+labels = np.arange(12, dtype=np.uint8).reshape(1, 3, 4) % 3
+truth = hs.GroundTruth.from_label_maps(labels, classes=["car", "cat"])
+print(hs.evaluate(hs.LabelMaps.from_arrays(labels), truth, protocol="voc2012").to_json())
+"""
+"""What works with NumPy alone; the arguments are the two JSON files."""
+NEEDS_FILES = {
+    "tree": "heldout_scoring.read_tree(Path(sys.argv[2]), 'test')",
+    "folder": "heldout_scoring.validate(Path(sys.argv[3]), description)",
+    "zip": "heldout_scoring.validate(Path(sys.argv[4]), description)",
+    "gzip": "heldout_scoring.validate(Path(sys.argv[5]), description)",
+    "label image": "heldout_scoring.archives.png.open_png(heldout_scoring.labels_to_png(np.zeros((2, 2), np.uint8)), None)",
+    "frame": "heldout_scoring.evaluate(found, truth, protocol='coco').to_frame()",
+}
+DATA = """
+import sys
+from pathlib import Path
+import numpy as np
+import heldout_scoring.archives.png
+box = np.array([[1, 1, 10, 10]])
+truth = heldout_scoring.GroundTruth.from_arrays(["a_1"], ["cat"], box, convention="half-open")
+found = heldout_scoring.Detections.from_arrays(["a_1"], ["cat"], [0.5], box)
+description = heldout_scoring.Description("VOC2012", "test", ("cat",), (), (heldout_scoring.Image("a_1", 50, 40),))
+"""
+
+
 def plain(distribution: str) -> str:
     return re.split(r"[^\w.-]", distribution)[0].replace("_", "-").lower()
 
@@ -78,9 +135,7 @@ def packages_of(distributions: set[str]) -> set[str]:
     return {package for package, names in known.items() if distributions & {plain(name) for name in names}}
 
 
-def alone(
-    program: str, *words: object, extras: Sequence[str] = ("files",)
-) -> "subprocess.CompletedProcess[str]":
+def alone(program: str, *words: object, extras: Sequence[str] = ()) -> "subprocess.CompletedProcess[str]":
     """Run a program as if the library were installed with these extras, and nothing else."""
     there = packages_of(with_what_they_need(dependencies(*extras))) | {"heldout_scoring"}
     missing = {*importlib.metadata.packages_distributions(), "app", "sample", "worker"} - there
@@ -108,11 +163,62 @@ def test_the_library_imports_exactly_its_dependencies_and_those_for_files() -> N
     assert {plain(name) for package in strangers for name in known[package]} == dependencies("files")
 
 
-def test_every_library_module_can_be_imported_without_server_packages() -> None:
+def test_every_library_module_can_be_imported_with_numpy_alone() -> None:
     imported = alone(IMPORT_ALL)
 
     assert imported.stderr == ""
     assert imported.stdout.split() == modules()
+
+
+def test_arrays_mappings_and_coco_files_are_scored_alike_with_numpy_alone(tmp_path: Path) -> None:
+    common = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 10, 10.5]}
+    instances = {"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}]}
+    annotations = [common | {"id": each, "area": 105, "iscrowd": 0} for each in (1, 2)]
+    paths = tmp_path / "instances.json", tmp_path / "detections.json"
+    paths[0].write_text(json.dumps(instances | {"annotations": annotations}))
+    paths[1].write_text(json.dumps([common | {"score": score} for score in (0.5, 0.25, 1e-3)]))
+
+    done, with_files = alone(WITH_NUMPY, *paths), alone(WITH_NUMPY, *paths, extras=["files"])
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == with_files.stdout
+    assert len(done.stdout.splitlines()) > 20
+
+
+@pytest.fixture(scope="module")
+def sent(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
+    """A development kit, and the same results as a folder, a zip archive and a compressed tar archive."""
+    folder = tmp_path_factory.mktemp("sent")
+    content = {"results/VOC2012/Main/comp3_det_test_cat.txt": b"a_1 0.9 1 1 10 10\n"}
+    plain = folder / "plain"
+    for name, text in content.items():
+        (plain / name).parent.mkdir(parents=True)
+        (plain / name).write_bytes(text)
+    (folder / "results.zip").write_bytes(zip_of(content))
+    (folder / "results.tar.gz").write_bytes(gz(tar(content)))
+    return kit(folder).root, plain, folder / "results.zip", folder / "results.tar.gz"
+
+
+@pytest.mark.parametrize("call", NEEDS_FILES.values(), ids=NEEDS_FILES)
+def test_what_reads_files_says_which_extra_to_install(call: str, sent: tuple[Path, ...]) -> None:
+    done, with_files = alone(DATA + call, *sent), alone(DATA + call, *sent, extras=["files"])
+
+    assert re.fullmatch(
+        r"ImportError: this needs [\w.]+, which is not installed: install heldout-scoring\[files\]",
+        done.stderr.splitlines()[-1],
+    )
+    assert (with_files.returncode, with_files.stderr) == (0, "")
+
+
+def test_the_command_line_says_which_extra_to_install(sent: tuple[Path, ...]) -> None:
+    tree, folder, *_ = sent
+    asked = ("--competition", 3, "--truth", tree, "--image-set", "test", "--results", folder)
+
+    done = alone(RUN, "evaluate", *asked)
+
+    [problem] = json.loads(done.stdout)["problems"]
+    assert (done.returncode, done.stderr, problem["code"]) == (2, "", "not-installed")
+    assert problem["message"].endswith("install heldout-scoring[files]")
 
 
 def test_server_packages_are_missing_when_hidden() -> None:
@@ -127,8 +233,8 @@ def test_the_commands_work_without_server_packages(tmp_path: Path) -> None:
     (sent / "comp3_det_test_dog.txt").write_text("a_1 0.9 20 5 40 30\na_2 0.8 5 5 30 30\n")
     asked = ("--competition", 3, "--truth", tree, "--image-set", "test", "--results", sent)
 
-    helped = alone(RUN, "--help")
-    scored = alone(RUN, "evaluate", *asked, "--bootstrap", 40)
+    helped = alone(RUN, "--help", extras=["files"])
+    scored = alone(RUN, "evaluate", *asked, "--bootstrap", 40, extras=["files"])
 
     assert (helped.returncode, helped.stderr) == (0, "")
     assert "significance" in helped.stdout

@@ -149,5 +149,5 @@ def test_values_without_curves_are_drawn_as_bars() -> None:
 def test_plotting_without_matplotlib_explains_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.pyplot", None)
 
-    with pytest.raises(ImportError, match="pip install matplotlib"):
+    with pytest.raises(ImportError, match=r"install heldout-scoring\[plot\]"):
         detected().plot()

@@ -6,12 +6,10 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Final, Protocol, Self
-
-from isal import igzip_lib
+from typing import Any, BinaryIO, Final, Protocol, Self
 
 from ..data.description import Limits
-from ..errors import Problem, Problems, Rule, SubmissionError, named, shown
+from ..errors import Problem, Problems, Rule, SubmissionError, from_extra, named, shown
 
 _MIB = 1 << 20
 
@@ -225,7 +223,13 @@ _PACKED: Final = 256 << 10  # bytes read at once
 _UNPACKED: Final = 1 << 20  # bytes made of them at most at once
 _AT_ONCE: Final = 256 << 10  # bytes made of them at least, if there are so many
 _MEMORY: Final = 128 << 20  # what xz may ask for; `xz -9` asks for 65 MiB
-DAMAGED: Final[type[Exception]] = igzip_lib.IsalError  # type: ignore[assignment]  # its stub says it is an instance
+
+
+def igzip() -> Any:
+    """The library that unpacks gzip and zip. Raises ImportError where it is not installed."""
+    with from_extra("files"):
+        from isal import igzip_lib  # noqa: PLC0415 - not needed for arrays
+    return igzip_lib
 
 
 class Decompressor(Protocol):
@@ -254,20 +258,20 @@ class Codec:
     name: str
     magic: bytes
     start: Callable[[], Decompressor]
-    error: type[Exception]
+    error: Callable[[], type[Exception]]
 
 
 GZIP: Final = Codec(
     "gzip",
     b"\x1f\x8b",
-    lambda: igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP),
-    DAMAGED,
+    lambda: igzip().IgzipDecompressor(flag=igzip().DECOMP_GZIP),
+    lambda: igzip().IsalError,
 )
 XZ: Final = Codec(
     "xz",
     b"\xfd7zXZ\x00",
     lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MEMORY),
-    lzma.LZMAError,
+    lambda: lzma.LZMAError,
 )
 
 
@@ -307,7 +311,7 @@ class Unpacked:
             packed = self._packed() if self._current.needs_input else b""
             try:
                 data = self._current.decompress(packed, most)
-            except self.codec.error as error:
+            except self.codec.error() as error:
                 message = (
                     f"damaged: the {self.codec.name} data cannot be unpacked, or its checksum (CRC) is wrong"
                 )

@@ -5,14 +5,13 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from struct import Struct
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-from isal import isal_zlib
 
 from ..data.arrays import Bytes, as_array
 from ..data.label_maps import LABEL_COLOURS
-from ..errors import DataError
+from ..errors import DataError, from_extra
 
 SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 INDEXED: Final = 3
@@ -127,9 +126,16 @@ def _damaged(what: str) -> PngError:
     return PngError("damaged-png", f"the PNG is damaged: {what}")
 
 
+def _isal() -> Any:
+    with from_extra("files"):
+        from isal import isal_zlib  # noqa: PLC0415 - not needed for arrays
+    return isal_zlib
+
+
 def _chunks(data: bytes) -> Iterator[tuple[bytes, memoryview]]:
     """Type and content of every chunk. Raises PngError for a wrong checksum and for data after IEND."""
     view, place, kind = memoryview(data), len(SIGNATURE), b""
+    crc32 = _isal().crc32
     for _ in range(MOST_CHUNKS):
         if kind == b"IEND":
             if place < len(data):
@@ -141,7 +147,7 @@ def _chunks(data: bytes) -> Iterator[tuple[bytes, memoryview]]:
         start, end = place + _FRAME.size, place + _FRAME.size + length
         if end + _CRC.size > len(data):
             raise PngError("truncated-png", "the PNG is truncated: the file ends within a chunk")
-        if isal_zlib.crc32(view[place + 4 : end]) != _CRC.unpack_from(data, end)[0]:
+        if crc32(view[place + 4 : end]) != _CRC.unpack_from(data, end)[0]:
             raise _damaged("the checksum (CRC) of a chunk is wrong")
         yield kind, view[start:end]
         place = end + _CRC.size
@@ -227,7 +233,6 @@ def as_png(header: Header, palette: bytes, pixels: bytes) -> bytes:
 
 _NONE, _LEFT, _ABOVE, _MEAN, _PAETH = range(5)
 """The PNG row filters, which predict a byte from its neighbours."""
-_DAMAGED: Final[type[Exception]] = isal_zlib.IsalError  # type: ignore[assignment]  # its stub says it is an instance
 _VALUES: Final = {1: 1, 2: 3, 4: 15}
 """The largest value by number of bits."""
 
@@ -260,10 +265,11 @@ def labels_of(png: Png) -> Bytes:
 
 
 def _inflated(pixels: bytes, expected: int) -> bytes:
-    inflater = isal_zlib.decompressobj()
+    isal = _isal()
+    inflater = isal.decompressobj()
     try:
         stream: bytes = inflater.decompress(pixels, expected + 1)
-    except _DAMAGED as error:
+    except isal.IsalError as error:
         raise PngError("damaged-png", "the PNG is damaged: its pixels cannot be inflated") from error
     found = len(stream)
     if found == expected and not inflater.eof:
@@ -293,7 +299,8 @@ def _unpacked(packed: Bytes, header: Header) -> Bytes:
 
 def _read_by_pillow(png: Png) -> Bytes:
     """Decode interlaced images and the filters Average and Paeth by Pillow, from a file with nothing but these pixels."""
-    from PIL import Image  # noqa: PLC0415 - only where an image is decoded
+    with from_extra("files"):
+        from PIL import Image  # noqa: PLC0415 - only where an image is decoded
 
     file = as_png(png.header, png.palette, png.pixels)
     try:

@@ -14,10 +14,8 @@ from typing import BinaryIO, Final
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipInfo
 from zlib import crc32
 
-from isal import igzip_lib
-
 from ..errors import Problem, Rule, SubmissionError, shown
-from .members import DAMAGED, Member, Meter, Names
+from .members import Member, Meter, Names, igzip
 
 _END: Final = struct.Struct("<4s4H2LH")
 _END_MAGIC: Final = b"PK\x05\x06"
@@ -243,10 +241,10 @@ def _read(file: BinaryIO, extent: Extent, meter: Meter) -> bytes:
 
 
 def _inflate(packed: bytes, info: ZipInfo) -> bytes:
-    decompressor = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_DEFLATE)
+    decompressor = igzip().IgzipDecompressor(flag=igzip().DECOMP_DEFLATE)
     try:
         data: bytes = decompressor.decompress(packed, info.file_size + 1)
-    except DAMAGED as error:
+    except igzip().IsalError as error:
         raise _damaged(info) from error
     if not decompressor.eof or decompressor.unused_data:
         raise _damaged(info)

@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, Rule
+from ..errors import DataError, Rule, from_extra
 from .arrays import (
     Bytes,
     Flags,
@@ -442,7 +442,8 @@ def read_label_image(data: bytes) -> Bytes:
     >>> read_label_image(labels_to_png(np.array([[0, 7, 255]], np.uint8))).tolist()
     [[0, 7, 255]]
     """
-    from PIL import Image, UnidentifiedImageError  # noqa: PLC0415 - only where an image is decoded
+    with from_extra("files"):
+        from PIL import Image, UnidentifiedImageError  # noqa: PLC0415 - only where an image is decoded
 
     try:
         with Image.open(io.BytesIO(data), formats=["PNG"]) as image:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..data.arrays import Flags, Integers
 from ..data.description import Description, Image
 from ..data.layouts import LayoutSet
-from ..errors import DataError, shown
+from ..errors import DataError, from_extra, shown
 from .coco_json.fields import CocoNumbers
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ class Words:
         >>> cats.places(pl.Series(["dog"], dtype=cats.type)) is None
         True
         """
-        import polars as pl  # noqa: PLC0415 - polars takes longer to import than all of `scoring`
+        with from_extra("files"):
+            import polars as pl  # noqa: PLC0415 - polars takes longer to import than the whole library
 
         column = pl.Series(list(words), dtype=pl.String).cast(pl.Categorical(pl.Categories.random()))
         assert np.array_equal(column.to_physical().to_numpy(), np.arange(len(column))), (

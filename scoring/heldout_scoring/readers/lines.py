@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..data.arrays import Flags
 from ..data.description import MAX_FILE_PROBLEMS, Image
-from ..errors import NOT_READ_ON, Problem, Problems, shown, similar_name
+from ..errors import NOT_READ_ON, Problem, Problems, from_extra, shown, similar_name
 from .image_index import ImageIndex
 
 UNKNOWN_IMAGE: Final = "unknown-image"
@@ -457,7 +457,8 @@ def lenient_table_of(block: bytes, schema: Schema) -> "pl.DataFrame | None":
 
 
 def _table(block: bytes, schema: Schema, *, ignore_errors: bool = False) -> "pl.DataFrame | None":
-    import polars as pl  # noqa: PLC0415 - polars takes longer to import than all of `scoring`
+    with from_extra("files"):
+        import polars as pl  # noqa: PLC0415 - polars takes longer to import than the whole library
 
     try:
         return pl.read_csv(

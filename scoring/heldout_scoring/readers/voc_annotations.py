@@ -12,11 +12,8 @@ from typing import Final
 from xml.etree.ElementTree import Element, ParseError
 from xml.parsers.expat import ErrorString, ParserCreate
 
-from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import fromstring
-
 from ..data.annotations import AnnotatedObject, Annotation, Box, Part
-from ..errors import DataError, Rule, shown
+from ..errors import DataError, Rule, from_extra, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +102,10 @@ def read_xml(data: bytes) -> Annotation:
     >>> page.width, page.height, page.objects
     (5, 4, ())
     """
+    with from_extra("files"):
+        from defusedxml import DefusedXmlException  # noqa: PLC0415 - not needed for arrays
+        from defusedxml.ElementTree import fromstring  # noqa: PLC0415
+
     try:
         root: Element = fromstring(data, forbid_dtd=True)
     except ParseError as error:

@@ -26,7 +26,7 @@ from ..data.description import UNKNOWN_SIDE, Description, Image
 from ..data.label_maps import LabelRuns, MaskError, beyond_classes, misnamed, read_label_image
 from ..data.layouts import WHOLE_IMAGE
 from ..data.truth import GroundTruth
-from ..errors import Problem, Problems, Rule, ScoringError, as_path, shown
+from ..errors import Problem, Problems, Rule, ScoringError, as_path, from_extra, shown
 from .voc_annotations import (
     READERS,
     AnnotationError,
@@ -258,7 +258,8 @@ def _sized(kit: KitFiles, image: str) -> Image:
 
 
 def _size_of_picture(kit: KitFiles, image: str) -> tuple[int, int] | None:
-    from PIL import Image as Picture  # noqa: PLC0415 - only where an image is decoded
+    with from_extra("files"):
+        from PIL import Image as Picture  # noqa: PLC0415 - only where an image is decoded
 
     for pattern in _PICTURES:
         try:

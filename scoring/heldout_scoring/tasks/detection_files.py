@@ -15,7 +15,7 @@ from ..archives.results import ResultFile
 from ..data.arrays import Flags
 from ..data.description import MAX_FILE_PROBLEMS
 from ..data.predictions import ClassDetections
-from ..errors import Problem, Problems, Severity
+from ..errors import Problem, Problems, Severity, from_extra
 from ..metrics.ranking import (
     rank,
 )
@@ -152,7 +152,8 @@ def _read_leniently(block: bytes, reading: Reading) -> tuple[ClassDetections, Fl
 
 
 def _schema(images: ImageIndex) -> Schema:
-    import polars as pl  # noqa: PLC0415 - polars takes longer to import than all of `scoring`
+    with from_extra("files"):
+        import polars as pl  # noqa: PLC0415 - polars takes longer to import than the whole library
 
     return {"image": images.names.type} | dict.fromkeys(FIELDS[1:], pl.Float64)
 

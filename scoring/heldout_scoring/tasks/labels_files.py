@@ -13,7 +13,7 @@ from ..archives.results import ResultFile
 from ..data.arrays import Flags
 from ..data.description import MAX_FILE_PROBLEMS, Description
 from ..data.predictions import ClassConfidences
-from ..errors import Problem, Problems, Severity, shown
+from ..errors import Problem, Problems, Severity, from_extra, shown
 from ..readers.image_index import ImageIndex, Subjects
 from ..readers.lines import (
     QUOTED,
@@ -227,7 +227,8 @@ def _read_leniently(block: bytes, subjects: Subjects) -> tuple[ClassConfidences,
 
 
 def _schema(subjects: Subjects) -> Schema:
-    import polars as pl  # noqa: PLC0415 - polars takes longer to import than all of `scoring`
+    with from_extra("files"):
+        import polars as pl  # noqa: PLC0415 - polars takes longer to import than the whole library
 
     return {**subjects.types(), CONFIDENCE: pl.Float64}
 
