@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 from app.operations.documentation_site import FILES
 from tests.shared import ROOT
 
-DOCUMENTS: Final = ("README.md", *FILES.values())
+DOCUMENTS: Final = ("README.md", "scoring/README.md", *FILES.values())
 NOT_RUN: Final = "not-run"
 """After `sh`: commands that need more than a test has, which are Docker, root, a domain, the network or many minutes.
 

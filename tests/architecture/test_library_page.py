@@ -24,6 +24,7 @@ WITH_ARRAYS, WITH_MASKS, WITH_OWN_RULES, WITH_FILES, WITH_ERRORS = (
     block.text for block in blocks(PAGE) if block.language == "python"
 )
 [OF_README] = (block.text for block in blocks("README.md") if block.language == "python")
+[OF_LIBRARY_README] = (block.text for block in blocks("scoring/README.md") if block.language == "python")
 COMMAND_LINE = LIBRARY.partition("## Command line\n")[2].partition("\n## ")[0]
 TREES, _, COCO = COMMAND_LINE.partition("### COCO's JSON\n")
 COMMANDS = re.findall(r"^heldout-scoring (.+)$", TREES, re.MULTILINE)
@@ -59,6 +60,35 @@ def test_the_example_of_the_readme_runs_and_prints_a_table(capsys: pytest.Captur
         ["cat", "0.0000"],
         ["mean", "0.5000"],
     ]
+
+
+def test_the_example_of_the_library_readme_prints_a_mean_inside_of_its_interval(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    exec(compile(OF_LIBRARY_README, "scoring/README.md", "exec"), {})
+
+    [said] = capsys.readouterr().out.splitlines()
+    numbers = re.fullmatch(r"mAP (0\.\d+), 95 % interval from (0\.\d+) to (0\.\d+)", said)
+    assert numbers is not None
+    value, low, high = map(float, numbers.groups())
+    assert 0 < low < value < high < 1
+
+
+def test_the_library_readme_names_existing_protocols_and_the_evaluations_that_are_tested() -> None:
+    text = (ROOT / "scoring/README.md").read_text()
+    table = re.findall(r"^\| (?!evaluation)(.+?) \| (`.+?) \| (.+?) \|$", text, re.MULTILINE)
+    locked = (ROOT / "requirements-dev.lock").read_text()
+
+    named = [name for _, protocols, _ in table for name in re.findall(r"`([^`]+)`", protocols)]
+    versions = re.findall(r"(pycocotools|lvis|TensorFlow Object Detection API) (\d[\d.]*\d)", text)
+
+    assert len(table) == 4
+    assert [name for name in named if name not in heldout_scoring.PROTOCOLS] == []
+    assert {"voc2006", "voc2012", "coco", "lvis"} < set(named)
+    assert len(versions) == 3
+    for name, version in versions:
+        package = "tf-models-research-object-detection" if name.startswith("TensorFlow") else name
+        assert re.search(rf"^{package}=={re.escape(version)}(\.post\d+)? ", locked, re.MULTILINE), name
 
 
 def test_the_example_with_files_runs_and_prints_the_documented_output(

@@ -3,21 +3,41 @@
 import importlib.metadata
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
 from collections.abc import Iterable
+from contextlib import suppress
 from email.parser import Parser
 from pathlib import Path
 
 import pytest
 
 import heldout_scoring
+from tests.architecture import test_guides as guides
 from tests.architecture.test_library import DISTRIBUTION, LIBRARY, dependencies, plain, with_what_they_need
+from tests.architecture.test_library_page import (
+    OF_LIBRARY_README,
+    WITH_ARRAYS,
+    WITH_ERRORS,
+    WITH_MASKS,
+    WITH_OWN_RULES,
+)
 from tests.scoring.builders import kit
+from tests.shared import ROOT
 
 pytestmark = pytest.mark.slow
+
+OLDEST = "numpy==2.2.*"
+EXAMPLES = {
+    "readme": OF_LIBRARY_README,
+    "masks and own rules": WITH_ARRAYS + WITH_MASKS + WITH_OWN_RULES,
+    "errors": WITH_ARRAYS + WITH_ERRORS,
+    "recipes": guides.WITH_ARRAYS,
+    "recipes with JSON": guides.WITH_JSON,
+}
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +56,7 @@ def pip(*words: str | Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def environment(folder: Path, wheel: Path, interpreter: str | Path = sys.executable) -> Path:
+def environment(folder: Path, wheel: Path, interpreter: Path = Path(sys.executable)) -> Path:
     """The interpreter of a new environment with the wheel alone."""
     subprocess.run([interpreter, "-m", "venv", "--without-pip", folder], check=True)
     python = folder / "bin" / "python"
@@ -132,3 +152,60 @@ def test_the_installed_library_has_its_published_tables(with_files: Path, tmp_pa
     found = run(with_files, "-c", program, folder=tmp_path)
 
     assert int(found.stdout) == len(list((LIBRARY / "published").glob("*.csv"))) > 0
+
+
+def newest_numpy() -> str:
+    """The NumPy of the lock for Python 3.12 and later."""
+    *_, newest = re.findall(r"^numpy==[\d.]+", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+    return str(newest)
+
+
+def interpreter_of(version: str) -> Path:
+    """A Python of this version on the machine; the test is skipped where there is none."""
+    for each in (Path(f"python{version}"), *Path.home().glob(f".pyenv/versions/{version}.*/bin/python")):
+        with suppress(OSError):
+            if subprocess.run([each, "-c", ""], capture_output=True, check=False).returncode == 0:
+                return each
+    pytest.skip(f"Python {version} is not on this machine")
+
+
+@pytest.fixture(scope="module", params=["locked", "oldest NumPy", "3.12", "3.13", "3.14"])
+def numpy_alone(
+    request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The interpreter of an environment with the wheel and NumPy: the locked one, an old one, and of other Pythons."""
+    here = request.param in {"locked", "oldest NumPy"}
+    python = environment(
+        tmp_path_factory.mktemp("alone"),
+        wheel,
+        Path(sys.executable) if here else interpreter_of(request.param),
+    )
+    if request.param == "locked":
+        link_into(python, ["numpy"])
+        return python
+    numpy = OLDEST if here else newest_numpy()
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(python),
+        "install",
+        "--only-binary",
+        ":all:",
+        numpy,
+    ]
+    installed = subprocess.run(command, capture_output=True, text=True, check=False)
+    if installed.returncode:
+        pytest.skip(f"{numpy} cannot be installed here: {installed.stderr.strip().splitlines()[-1]}")
+    return python
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_documented_examples_with_arrays_run_with_numpy_alone(
+    numpy_alone: Path, example: str, tmp_path: Path
+) -> None:
+    done = run(numpy_alone, "-W", "error", "-c", EXAMPLES[example], folder=tmp_path)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
