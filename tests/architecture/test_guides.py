@@ -36,11 +36,15 @@ def run(text: str, file: str) -> dict[str, Any]:
 
 ALL_RECIPES = {title: found.text for title, [found] in by_section(RECIPES).items()}
 FIRST = next(iter(ALL_RECIPES.values()))
-WITH_ARRAYS = FIRST + "".join(
-    text for text in ALL_RECIPES.values() if text != FIRST and "evaluate_coco" not in text
-)
-"""All recipes that need nothing but NumPy, as one program."""
-WITH_JSON = FIRST + ALL_RECIPES["Masks as run lengths"]
+WAYS = {
+    library: "\n".join(
+        block.text for block in found if block.mark != NOT_RUN and "pycocotools" not in block.text
+    )
+    for library, found in by_section(GUIDE).items()
+}
+"""The data and what is done with them here."""
+PROGRAMS = {"recipes": "\n".join(ALL_RECIPES.values())} | WAYS
+"""What needs nothing but NumPy."""
 
 
 @pytest.mark.parametrize("title", ALL_RECIPES)
@@ -72,11 +76,9 @@ def figures_of_pycocotools() -> dict[str, float | None]:
 def test_the_way_from_a_library_gives_the_figures_of_pycocotools(
     library: str, figures_of_pycocotools: dict[str, float | None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = "\n".join(block.text for block in by_section(GUIDE)[library] if block.mark != NOT_RUN)
+    figures = run(WAYS[library], GUIDE)["result"].figures
 
-    figures = run(text, GUIDE)["result"].figures
-
-    assert capsys.readouterr().out.splitlines()[-1:] == promised(text)
+    assert capsys.readouterr().out.splitlines()[-1:] == promised(WAYS[library])
     assert [*figures] == [*figures_of_pycocotools]
     for name, value in figures_of_pycocotools.items():
         assert figures[name] == (None if value is None else pytest.approx(value, rel=0, abs=1e-12))

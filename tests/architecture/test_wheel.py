@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import heldout_scoring
-from tests.architecture import test_guides as guides
+from tests.architecture.test_guides import PROGRAMS, promised
 from tests.architecture.test_library import DISTRIBUTION, LIBRARY, dependencies, plain, with_what_they_need
 from tests.architecture.test_library_page import (
     OF_LIBRARY_README,
@@ -35,8 +35,6 @@ EXAMPLES = {
     "readme": OF_LIBRARY_README,
     "masks and own rules": WITH_ARRAYS + WITH_MASKS + WITH_OWN_RULES,
     "errors": WITH_ARRAYS + WITH_ERRORS,
-    "recipes": guides.WITH_ARRAYS,
-    "recipes with JSON": guides.WITH_JSON,
 }
 
 
@@ -209,3 +207,13 @@ def test_the_documented_examples_with_arrays_run_with_numpy_alone(
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_recipes_and_the_ways_from_other_libraries_run_with_numpy_alone(
+    numpy_alone: Path, name: str, tmp_path: Path
+) -> None:
+    done = run(numpy_alone, "-W", "error", "-c", PROGRAMS[name], folder=tmp_path)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == promised(PROGRAMS[name])
