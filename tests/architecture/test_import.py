@@ -108,3 +108,12 @@ def test_scoring_arrays_imports_nothing_that_only_files_need() -> None:
 
 def test_the_library_is_marked_as_typed() -> None:
     assert (Path(heldout_scoring.__file__).parent / "py.typed").is_file()
+
+
+def test_no_program_imports_the_folder_of_the_library_as_a_package() -> None:
+    program = "import sys, app.main, app.jobs.sandbox, worker.handlers, sample; print('scoring' in sys.modules, sys.modules['heldout_scoring'].__file__)"
+
+    imported, file = run(program).split(maxsplit=1)
+
+    assert imported == "False"
+    assert Path(file.strip()) == Path(__file__).parents[2] / "scoring" / "heldout_scoring" / "__init__.py"
