@@ -15,14 +15,13 @@ import heldout_scoring
 from app.intake.findings import labelled
 from app.intake.layouts import CLASS_FOLDERS, COCO, AnnotatedSet, is_name
 from app.intake.reports import ClassChoice, ClassCount, Report
-from heldout_scoring import GroundTruth, Problem, Problems
+from heldout_scoring import PERSON, GroundTruth, Problem, Problems
 from heldout_scoring.evaluation import missing_truth
 
 LONGEST: Final = 100  # characters of a new name
 MOST_CHOSEN: Final = 2000  # classes
 # tasks whose results name persons by their number among the objects of an image
 LAYOUT: Final = "layout"
-PERSON: Final = "person"  # the class whose parts are annotated
 ACTION: Final = "action"
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .data.annotations import PARTS, AnnotatedObject, Annotation, Box, BoxConvention, Part
     from .data.description import Description, Image, Limits, PublicCounts
     from .data.label_maps import InstanceMasks, LabelMaps
-    from .data.layouts import Layout, Layouts, layouts_to_xml
+    from .data.layouts import PERSON, Layout, Layouts, layouts_to_xml
     from .data.matches import (
         FALSE_POSITIVE,
         IGNORED,
@@ -108,6 +108,7 @@ __all__ = [
     "IGNORED",
     "LVIS",
     "PARTS",
+    "PERSON",
     "PROTOCOLS",
     "SCORER",
     "TRUE_POSITIVE",
@@ -212,7 +213,7 @@ _NAMES: Final = {
     "data.annotations": ("AnnotatedObject", "Annotation", "Box", "BoxConvention", "PARTS", "Part"),
     "data.description": ("Description", "Image", "Limits", "PublicCounts"),
     "data.label_maps": ("InstanceMasks", "LabelMaps"),
-    "data.layouts": ("Layout", "Layouts", "layouts_to_xml"),
+    "data.layouts": ("Layout", "Layouts", "layouts_to_xml", "PERSON"),
     "data.matches": (
         "FALSE_POSITIVE",
         "IGNORED",
