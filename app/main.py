@@ -13,7 +13,7 @@ from fastapi.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from app.boards import api as boards_api
-from app.boards import comparison_api, comparison_pages
+from app.boards import comparison_api
 from app.boards import pages as boards_pages
 from app.boards import team_api as boards_team_api
 from app.boards import team_pages as boards_team_pages
@@ -38,8 +38,11 @@ from app.figures import pages as figures_pages
 from app.home import api as home_api
 from app.home import pages as home_pages
 from app.images import api as image_api
+from app.images import comparison_pages, label_report_api, label_report_pages
+from app.images import method_pages as shown_method_pages
 from app.images import pages as image_pages
 from app.intake import api as intake_api
+from app.intake import label_api, label_pages
 from app.intake import pages as intake_pages
 from app.jobs.sandbox import warm_up
 from app.notifications import api as notifications_api
@@ -78,10 +81,16 @@ from app.organising import (
     draft_pages,
     phase_api,
     phase_pages,
+    preview_api,
+    preview_pages,
     question_api,
     question_pages,
     role_api,
     role_pages,
+    setting_file_api,
+    setting_file_pages,
+    settings_api,
+    settings_pages,
     similarity_api,
     similarity_pages,
     view_pages,
@@ -144,11 +153,16 @@ API = (
     visibility_api.router,
     data_api.router,
     intake_api.router,
+    label_api.router,
     thread_api.router,
+    label_report_api.router,
     image_api.router,
     personal_data_api.router,
     organising_api.router,
+    setting_file_api.router,
+    settings_api.router,
     organising_submission_api.router,
+    preview_api.router,
     similarity_api.router,
     phase_api.router,
     administration_api.router,
@@ -178,23 +192,28 @@ PAGES = (
     visibility_pages.router,
     answer_pages.router,
     thread_pages.router,
+    label_report_pages.router,
     login_pages.router,
     second_factor_pages.router,
     openid_pages.router,
     role_pages.router,
+    setting_file_pages.router,
     draft_pages.router,
+    settings_pages.router,
     question_pages.router,
     webhook_pages.router,
     upload_pages.router,
     example_pages.router,
     data_pages.router,
     intake_pages.router,
+    label_pages.router,
     storage_pages.router,
     result_pages.router,
     cancelling_pages.router,
     boards_team_pages.router,
     approval_pages.reading,
     approval_pages.router,
+    shown_method_pages.router,
     method_pages.router,
     anonymous_pages.router,
     image_pages.router,
@@ -205,6 +224,7 @@ PAGES = (
     organising_submission_pages.router,
     organising_pages.router,
     disclosure_pages.router,
+    preview_pages.router,
     similarity_pages.router,
     phase_pages.router,
     phase_pages.calendars,

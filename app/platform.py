@@ -25,7 +25,9 @@ from app.models import (
     DamagedContent,
     DataFile,
     GroundTruth,
+    Intake,
     IntakeSegment,
+    MadeFile,
     Phase,
     PictureSource,
     Run,
@@ -54,6 +56,8 @@ INTERACTIVE = TimeLimits(statement=15, lock=12, response=18)
 SITE_FRESH = (
     30.0  # seconds for which the settings of the site are cached in a process that did not change them
 )
+
+PREPARING = "preparing"  # the file in the data folder that says how far the sample is
 
 CONNECTION = {
     "connect_timeout": 3,
@@ -102,6 +106,14 @@ class Platform:
     def __post_init__(self) -> None:
         """Derive `autocommit` from the engine."""
         object.__setattr__(self, "autocommit", self.engine.execution_options(isolation_level="AUTOCOMMIT"))
+
+    @property
+    def preparing(self) -> str:
+        """How far the sample is on a server that has started for the first time; empty otherwise."""
+        try:
+            return (self.settings.data / PREPARING).read_text(encoding="utf-8")
+        except OSError:
+            return ""
 
     def current_settings(self) -> Settings:
         """Return the settings with what admins chose in the browser, where the environment fixes nothing."""
@@ -190,7 +202,9 @@ NO_PRIVATE_STORAGE = (
 )
 STORED_ARCHIVE = and_(Upload.sha256.is_not(None), Upload.removed_at.is_(None))
 STORED_FILE = or_(
-    exists().where(DataFile.key.is_not(None)), exists().where(PictureSource.archive_key.is_not(None))
+    exists().where(DataFile.key.is_not(None)),
+    exists().where(PictureSource.archive_key.is_not(None)),
+    exists().where(MadeFile.key.is_not(None)),
 )
 
 
@@ -220,6 +234,8 @@ def _record_damage(engine: Engine, store: str, key: str) -> None:
 
 
 def _description_of(session: Session, store: str, key: str) -> str:
+    if store == "intake" and session.scalar(select(exists().where(Intake.kept_key == key))):
+        return "what was read of a data set"
     if store != "truth":
         names = {
             "archives": "stored archive",

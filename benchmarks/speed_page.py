@@ -205,7 +205,9 @@ def _goals_of_other_races(run: Run) -> Iterator[Goal]:
     alone, whole = "COCO, medium, matching and accumulating alone", "COCO, medium, from JSON"
     what = "COCO, 1 M detections, matching and accumulating, against hotcoco"
     yield Goal(what, "2×", run.times_faster(alone, "hotcoco"))
-    yield Goal("the whole with JSON", "no slower", run.times_faster(whole, "hotcoco"))
+    for peer in ("hotcoco", "ultrafast_pycocotools"):
+        what = f"the whole with JSON, against {peer.replace('_', '-')}"
+        yield Goal(what, "no slower", run.times_faster(whole, peer))
     bootstrap = run.ours("Bootstrap")
     seconds = f"{_seconds(bootstrap)} s" if bootstrap else ""
     yield Goal("bootstrap, 1000 replicates of 20 classes with drawing", "≤ 0.5 s", seconds)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sample.canvas import Regions
+from sample.canvas import ZOOM, Regions
 from sample.paintings import Painted, Painting
 
-_LEAST_PIXELS = 14  # what shows less is not annotated at all
-_LEAST_SIDE = 16  # what is smaller is difficult
-_LAYOUT_HEIGHT = 48  # persons from this height on have parts
-_ACTION_HEIGHT = 34
+_LEAST_PIXELS = 40  # what shows less is not annotated at all
+_LEAST_SIDE = 26  # what is smaller is difficult
+_LAYOUT_HEIGHT = 96  # persons from this height on have parts
+_ACTION_HEIGHT = 68
 # area of a part in the open, as a share of the squared height of its person
 _PART_AREA = {"head": math.pi * 0.092 * 0.105, "hand": math.pi * 0.04 * 0.042, "foot": math.pi * 0.05 * 0.034}
 _LEAST_PART = 0.5
@@ -120,7 +120,7 @@ def _parts(regions: Regions, painted: Painted) -> tuple[Part, ...]:
     parts: list[Part] = []
     for number, name in painted.parts.items():
         seen = regions == number
-        if np.count_nonzero(seen) >= _LEAST_PART * _PART_AREA[name] * painted.thing.spot.size**2:
+        if np.count_nonzero(seen) >= _LEAST_PART * _PART_AREA[name] * (painted.thing.spot.size * ZOOM) ** 2:
             parts.append(Part(name, tight_box(seen)))
     heads = [part for part in parts if part.name == "head"]
     return (*heads, *(part for part in parts if part.name != "head")) if heads else ()

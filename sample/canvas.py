@@ -1,4 +1,4 @@
-"""The sheet that scenes are painted on: a picture and its map of regions, both larger than in the end."""
+"""The sheet that scenes are painted on: a picture, larger than in the end, and its map of regions."""
 
 from collections.abc import Sequence
 
@@ -8,20 +8,24 @@ from PIL import Image, ImageDraw
 
 from sample.colours import Colour
 
-SCALE = 3  # painted so many times larger, then scaled down: that is what smooths the edges
+ZOOM = (
+    2  # pixels of the finished picture to a unit, in which scenes are composed: they are about 320 units wide
+)
+SMOOTH = 2  # painted so many times larger, then scaled down: that is what smooths the edges
+SCALE = ZOOM * SMOOTH
 Point = tuple[float, float]
 Regions = npt.NDArray[np.uint8]
 
 
 class Canvas:
-    """A picture in the making. All measures are pixels of the finished picture, from its top left corner."""
+    """A picture in the making. All measures are units, from its top left corner."""
 
     __slots__ = ("colour", "glaze", "height", "map", "picture", "regions", "width")
 
     def __init__(self, width: int, height: int) -> None:
         self.width, self.height = width, height
         self.picture = Image.new("RGB", (width * SCALE, height * SCALE))
-        self.regions = Image.new("L", self.picture.size)
+        self.regions = Image.new("L", (width * ZOOM, height * ZOOM))
         self.colour = ImageDraw.Draw(self.picture)
         self.glaze = ImageDraw.Draw(self.picture, "RGBA")
         self.map = ImageDraw.Draw(self.regions)
@@ -44,8 +48,8 @@ class Canvas:
         self.patch([(left, top), (right, top), (right, bottom), (left, bottom)], colour)
 
     def streak(self, points: Sequence[Point], colour: Colour, *, width: int, cover: int = 255) -> None:
-        """Draw a line; its width is in pixels of the large picture, cover 0 to 255."""
-        self.glaze.line(_scaled(points), fill=(*colour, cover), width=width, joint="curve")
+        """Draw a line; its width is in thirds of a unit, cover 0 to 255."""
+        self.glaze.line(_scaled(points), fill=(*colour, cover), width=round(width * SCALE / 3), joint="curve")
 
     def dot(self, centre: Point, girth: float, colour: Colour, cover: int = 255) -> None:
         """Fill a circle, see-through where cover is below 255."""
@@ -59,11 +63,15 @@ class Canvas:
 
     def finished(self) -> Image.Image:
         """Return the picture in its final size, with smooth edges."""
-        return self.picture.reduce(SCALE)
+        return self.picture.reduce(SMOOTH)
 
     def region_map(self) -> Regions:
-        """Return uint8 (height, width): which region the middle of each pixel shows, 0 is none."""
-        return np.asarray(self.regions.resize((self.width, self.height), Image.Resampling.NEAREST))
+        """Return uint8 (height, width): which region each pixel shows, 0 is none."""
+        return np.asarray(self.regions)
+
+    def pixels_from(self, region: int) -> int:
+        """Return how many pixels show this region or a later one."""
+        return int(np.count_nonzero(self.region_map() >= region))
 
 
 def _scaled(points: Sequence[Point]) -> list[Point]:

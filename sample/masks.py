@@ -50,13 +50,14 @@ def class_mask(labelled: Labelled, objects: Regions) -> Regions:
 
 
 def _borders(shown: Regions) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Where a neighbour to the left, right, above or below shows something else: two pixels wide."""
+    """Where something else is shown at most two pixels to the left, right, above or below: four pixels wide."""
     border = np.zeros(shown.shape, dtype=np.bool_)
-    across, down = shown[:, 1:] != shown[:, :-1], shown[1:] != shown[:-1]
-    border[:, 1:] |= across
-    border[:, :-1] |= across
-    border[1:] |= down
-    border[:-1] |= down
+    for far in (1, 2):
+        across, down = shown[:, far:] != shown[:, :-far], shown[far:] != shown[:-far]
+        border[:, far:] |= across
+        border[:, :-far] |= across
+        border[far:] |= down
+        border[:-far] |= down
     return border
 
 

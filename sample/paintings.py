@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 
-import numpy as np
 from PIL import Image
 
 from sample.backdrops import Setting, draw_backdrop
@@ -44,7 +43,7 @@ def paint(scene: Scene, dice: Dice) -> Painting:
     region = 1
     for thing in scene.things:
         pen = _paint_thing(canvas, setting, thing, region, dice)
-        pixels = int(np.count_nonzero(canvas.region_map() >= region))
+        pixels = canvas.pixels_from(region)
         things.append(Painted(thing, region, pen.parts, pen.extent, pixels))
         region = pen.next_region
     return Painting(canvas.finished(), canvas.region_map(), tuple(things))

@@ -6,20 +6,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sample.canvas import SCALE, Canvas, Point
+from sample.canvas import SCALE, SMOOTH, Canvas, Point
 from sample.colours import Colour, mix
 
 _CIRCLES = {
     corners: [
         (math.cos(2 * math.pi * k / corners), math.sin(2 * math.pi * k / corners)) for k in range(corners)
     ]
-    for corners in (10, 16, 28, 48)
+    for corners in (12, 20, 36, 64)
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where a thing stands: the foot of its middle and its height in pixels of the finished picture."""
+    """Where a thing stands: the foot of its middle and its height in units."""
 
     x: float
     y: float
@@ -59,13 +59,13 @@ class Pen:
         across, down = [x for x, _ in corners], [y for _, y in corners]
         left, top, right, bottom = self.extent
         self.extent = (
-            min(left, min(across) / SCALE),
-            min(top, min(down) / SCALE),
-            max(right, max(across) / SCALE),
-            max(bottom, max(down) / SCALE),
+            min(left, min(across) / SMOOTH),
+            min(top, min(down) / SMOOTH),
+            max(right, max(across) / SMOOTH),
+            max(bottom, max(down) / SMOOTH),
         )
         self._canvas.colour.polygon(corners, fill=mix(colour, *self._tint))
-        self._canvas.map.polygon(corners, fill=self._number)
+        self._canvas.map.polygon([(x / SMOOTH, y / SMOOTH) for x, y in corners], fill=self._number)
 
     def box(self, left: float, bottom: float, right: float, top: float, colour: Colour) -> None:
         """Fill a rectangle."""
@@ -97,11 +97,11 @@ class Pen:
 
     def thread(self, points: Sequence[Point], colour: Colour) -> None:
         """Draw a hair line on the picture alone: a string belongs to no thing."""
-        self._canvas.colour.line(self._placed(points), fill=mix(colour, *self._tint), width=2)
+        self._canvas.colour.line(self._placed(points), fill=mix(colour, *self._tint), width=3)
 
     def _round(self, centre: Point, across: float, up: float) -> list[Point]:
         reach = max(across, up) * self._spot.size
-        corners = 10 if reach < 3 else 16 if reach < 9 else 28 if reach < 30 else 48
+        corners = 12 if reach < 3 else 20 if reach < 9 else 36 if reach < 30 else 64
         return [(centre[0] + across * c, centre[1] + up * s) for c, s in _CIRCLES[corners]]
 
     def _placed(self, points: Sequence[Point]) -> list[tuple[int, int]]:

@@ -99,7 +99,7 @@ class _Placing:
         self.things.append(thing)
 
     def hover(self, class_name: str, rows: tuple[float, float], sizes: tuple[float, float]) -> None:
-        """Put one thing into the air or the water: rows in pixels, sizes as shares of the height."""
+        """Put one thing into the air or the water: rows in units, sizes as shares of the height."""
         setting, dice = self.setting, self.dice
         size = dice.between(*sizes) * setting.height
         tilt = {"kite": 0.5, "bird": 0.25, "fish": 0.15}.get(class_name, 0.0)

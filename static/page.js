@@ -30,6 +30,7 @@ function countDown() {
     for (const [length, unit] of parts) {
       const amount = Math.floor(rest / length);
       rest -= amount * length;
+      if (words.length && seconds > 172800) break; // days are enough until the last two
       if (amount && (unit !== "second" || seconds < 3600)) words.push(`${amount} ${unit}${amount === 1 ? "" : "s"}`);
     }
     const text = `in ${words.slice(0, 2).join(" ") || "less than a second"}`;
@@ -90,10 +91,17 @@ function closeMenus(inside) {
   }
 }
 
+// A row of tabs that is wider than the screen begins at the current one.
+function showCurrentTab(tab) {
+  const list = tab.closest(".tabs");
+  list.scrollLeft = tab.offsetLeft - (list.clientWidth - tab.offsetWidth) / 2;
+}
+
 addLocalTimes(document);
 addOwnTimes(document);
 announce();
 offerToCopy();
+document.querySelectorAll(".tabs [aria-current]").forEach(showCurrentTab);
 document.querySelectorAll("table.selectable").forEach(offerSelectingAll);
 document.querySelectorAll("select[data-zones]").forEach(offerOwnZone);
 if (document.querySelector("[data-countdown]")) {
@@ -106,6 +114,7 @@ for (const button of document.querySelectorAll(".theme button")) {
 }
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") closeMenus();
+  if (event.key === "Escape") document.querySelector(".burger").open = false;
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
   const field = document.getElementById("search");
   if (!field) return;

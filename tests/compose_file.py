@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -20,6 +21,15 @@ def configuration(settings: str = "") -> dict[str, Any]:
 
     A variable that Compose would not give to a service is left out.
     """
+    found: dict[str, Any] = json.loads(_configuration(settings))
+    for service in found["services"].values():
+        given = service.get("environment", {})
+        service["environment"] = {name: value for name, value in given.items() if value is not None}
+    return found
+
+
+@cache
+def _configuration(settings: str) -> str:
     if not COMPOSE.exists():
         pytest.skip("Docker Compose has no program for this machine")
     with NamedTemporaryFile("w", encoding="utf-8") as file:
@@ -34,8 +44,4 @@ def configuration(settings: str = "") -> dict[str, Any]:
             check=False,
         )
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    for service in found["services"].values():
-        given = service.get("environment", {})
-        service["environment"] = {name: value for name, value in given.items() if value is not None}
-    return found
+    return done.stdout

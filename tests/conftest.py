@@ -6,11 +6,13 @@ import re
 import signal
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from functools import cache
 from pathlib import Path
 from zlib import crc32
 
 import pytest
+from httpx2 import create_ssl_context
 from hypothesis import HealthCheck, settings
 
 from app.operations.supervisor import STOP_SIGNALS, ignore_signal
@@ -31,6 +33,14 @@ PARTS = 3  # of the cases of a test that is marked so, each in a process of its 
 SAMPLED = 4  # of so many similar cases, a short run takes one
 
 __all__ = ["attacks", "broker_url", "database_url", "own_servers"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_tls_context() -> Iterator[None]:
+    """Read the certificates of the machine once: each HTTP client would do so, which takes longer than most tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("httpx2._transports.default.create_ssl_context", cache(create_ssl_context))
+        yield
 
 
 @pytest.hookimpl(wrapper=True)
@@ -73,7 +83,7 @@ def is_short_word(text: str, longest: int) -> bool:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give tests that share a running site to one process of pytest-xdist, and each other module to one."""
+    """Give tests that share a running site or real data to one process of pytest-xdist, and each other module to one."""
     if os.environ.get("HELDOUT_SHORT"):
         config.hook.pytest_deselected(items=[item for item in items if not is_in_short_run(item)])
         items[:] = [item for item in items if is_in_short_run(item)]
@@ -110,8 +120,11 @@ def group_of(item: pytest.Item) -> str:
         return "browser"
     if item.get_closest_marker("divided"):
         return f"{module} {crc32(item.name.encode()) % PARTS}"
-    if module.startswith("tests/system/") and "site" in getattr(item, "fixturenames", ()):
+    fixtures = getattr(item, "fixturenames", ())
+    if module.startswith("tests/system/") and "site" in fixtures:
         return "site"
+    if module.startswith("tests/scoring/") and "unpacked" in fixtures:
+        return "real data"  # reading a tree takes longer than most tests of it
     return module
 
 
@@ -121,7 +134,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if "PYTEST_XDIST_WORKER" in os.environ:
         return  # the process that collects the reports does it
     module = report.nodeid.partition("::")[0]
-    for group in ("browser", "site", module, *(f"{module} {part}" for part in range(PARTS))):
+    for group in ("browser", "site", "real data", module, *(f"{module} {part}" for part in range(PARTS))):
         report.nodeid = report.nodeid.removesuffix(f"@{group}")
 
 

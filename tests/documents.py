@@ -38,3 +38,16 @@ def blocks(*files: str) -> Iterator[Block]:
             if token.type == "fence":
                 language, _, mark = token.info.partition(" ")
                 yield Block(file, (token.map or [0])[0] + 1, language, mark, token.content)
+
+
+def tables(file: str) -> list[list[list[str]]]:
+    """The tables of a document as rows of cells, the first of them its head."""
+    found: list[list[list[str]]] = []
+    for token in MarkdownIt("commonmark").enable("table").parse((ROOT / file).read_text()):
+        if token.type == "table_open":
+            found.append([])
+        elif token.type == "tr_open":
+            found[-1].append([])
+        elif token.type == "inline" and found and token.level > 3:
+            found[-1][-1].append(token.content)
+    return found

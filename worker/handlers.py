@@ -2,11 +2,12 @@
 
 from datetime import timedelta
 
+from app.challenges import kits
 from app.evaluation import intervals, scoring, similarity
 from app.figures import board_figures
 from app.images import making, overlays
+from app.intake import corrections, diff_pictures, going_back, label_scenes, trials, version_diffs
 from app.intake import reading as intake_reading
-from app.intake import trials
 from app.jobs import attempts, mail
 from app.jobs.attempts import Handler, Handlers, on_payload
 from app.jobs.queue import QUEUES, Claim, lock_claimed, postpone
@@ -24,15 +25,34 @@ HANDLERS: Handlers = {
     JobKind.SIMILARITY: on_payload(similarity.compare),
     JobKind.OVERLAYS: on_payload(overlays.draw_next),
     JobKind.PICTURES: on_payload(making.make_next),
+    JobKind.KIT: on_payload(kits.make),
     JobKind.NOTIFY: on_payload(dispatch.dispatch),
     JobKind.INTAKE: intake_reading.HANDLER,
     JobKind.INTAKE_PICTURES: intake_reading.PICTURES_HANDLER,
     JobKind.TRIALS: trials.HANDLER,
+    JobKind.TRUTH_COPY: going_back.HANDLER,
+    JobKind.VERSION_DIFF: version_diffs.HANDLER,
+    JobKind.DRAWN_DIFF: diff_pictures.HANDLER,
+    JobKind.LABEL_SCENE: label_scenes.HANDLER,
+    JobKind.LABEL_PREVIEW: corrections.HANDLER,
     JobKind.NOTIFICATION_MAIL: on_payload(mailing.send_due),
     JobKind.WEBHOOK: webhook_deliveries.HANDLER,
 }
 
 
+# what these have done in child processes, besides what app.jobs.sandbox does
+IN_CHILDREN = (
+    "app.challenges.annotation_files",
+    "app.challenges.label_digests",
+    "app.evaluation.near_duplicates",
+    "app.images.decoding",
+    "app.images.drawing",
+    "app.intake.changed_pictures",
+    "app.intake.comparing",
+    "app.intake.correcting",
+    "app.intake.inspecting",
+    "app.intake.trial_results",
+)
 OF_WORKERS = (Queue.ORGANISING, Queue.RUNS, Queue.FOLLOW_UPS)
 
 

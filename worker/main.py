@@ -19,7 +19,7 @@ from app.core.database import OutageLog
 from app.core.notifier import TASK, celery_of
 from app.core.settings import Settings
 from app.evaluation import rescoring
-from app.jobs.sandbox import warm_up
+from app.jobs.sandbox import preload, warm_up
 from app.operations.processes import sweeper_child
 from app.operations.supervisor import Supervisor
 from app.platform import Platform, platform_of
@@ -61,6 +61,7 @@ def _allow_children(**_: object) -> None:
     """
     os.nice(NICE)
     process._current_process = MAIN_PROCESS  # type: ignore[attr-defined]  # noqa: SLF001
+    preload(*handlers.IN_CHILDREN)
     warm_up()
 
 

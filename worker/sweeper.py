@@ -15,15 +15,16 @@ from celery import platforms
 from sqlalchemy.exc import SQLAlchemyError
 
 import heldout_scoring
-from app.challenges import same_labels, versions
+from app.challenges import kits, same_labels, versions
 from app.core import logs
 from app.core.database import OutageLog, is_unavailable
 from app.core.errors import StorageUnavailableError
 from app.core.settings import Settings
-from app.evaluation import rescoring, similarity
+from app.evaluation import publishing, rescoring, similarity
 from app.figures import board_figures
+from app.home import trying
 from app.images import archives, making
-from app.intake import annotated_pictures, intakes, keys
+from app.intake import annotated_pictures, for_one, intakes, keys, label_edits, version_diffs
 from app.intake import reading as intake_reading
 from app.jobs import attempts, heartbeats, mail, outages
 from app.models import Service
@@ -45,11 +46,14 @@ STEPS = (
     handlers.recover_lost_jobs,
     versions.complete,
     same_labels.fill_in,
+    publishing.complete_previews,
+    publishing.expire_previews,
     rescoring.activate_complete,
     rescoring.queue_outdated,
     making.show_due,
     board_figures.queue_outdated,
     archives.queue_missing,
+    kits.queue_outdated,
     retention.sweep_uploads,
     sessions.delete_expired_sessions,
     retention.sweep_contents,
@@ -60,12 +64,16 @@ STEPS = (
     intakes.remove_untouched,
     keys.delete_unused,
     intake_reading.remove_leftovers,
-    annotated_pictures.delete_expired,
+    for_one.delete_expired,
+    annotated_pictures.delete_left,
+    label_edits.delete_old,
+    version_diffs.delete_expired,
     dates.record_dates,
     alarms.record_alarms,
     mailing.queue_due,
     reading.delete_old,
     drafts.open_due,
+    trying.delete_old,
     webhook_deliveries.turn_off_those_of_teams,
 )
 

@@ -60,7 +60,7 @@ from app.people.teams import is_public, is_shown
 from app.platform import Platform
 from app.results import exhibits, groups, recording
 from app.results.exhibits import with_difficult
-from app.results.recording import current_results
+from app.results.recording import current_results, is_on_board
 from app.results.scores import RunScores, load_headlines, load_scores
 from app.submissions.acceptance import is_replaceable
 from app.submissions.methods import MethodView, Training, method_view, training_text
@@ -321,13 +321,28 @@ def _version(platform: Platform, address: BoardKey) -> tuple[PhaseView, int, Has
         phase = challenges.find_phase(session, address.challenge, address.image_set)
         withdrawals = withdrawals_version(session, phase.id, address.competition)
         version = board_version(session, phase.id, address.competition)
-        others = _boards_of_challenge(session, phase)
+        others = boards_of_challenge(session, phase)
     if version is None:
         raise _no_board(address)
     return phase, withdrawals, (version, others)
 
 
-def _boards_of_challenge(session: Session, phase: PhaseView) -> tuple[BoardLink, ...]:
+def has_public_results(session: Session, phase_id: int, competition: int) -> bool:
+    """Whether a board has a result that everybody may see."""
+    statement = (
+        select(Result.id)
+        .join(Board, is_on_board())
+        .join(Result.method)
+        .where(
+            Result.phase_id == phase_id, Result.competition == competition, is_shown_to(BoardReaders.PUBLIC)
+        )
+        .limit(1)
+    )
+    return session.scalar(statement) is not None
+
+
+def boards_of_challenge(session: Session, phase: PhaseView) -> tuple[BoardLink, ...]:
+    """Return all boards of the challenge of a phase."""
     image_sets = {each.id: each.image_set for each in challenges.phases_of(session, phase.challenge)}
     infos = {each.number: each for each in heldout_scoring.competitions(phase.dataset)}
     return tuple(
@@ -418,7 +433,7 @@ def _load(platform: Platform, actor: Actor, address: BoardKey, query: BoardQuery
             questions=questions_of(session, phase.challenge_id),
             answers=answers_of(session, [row.method.id for row in rows]),
             letters={} if before else groups.letters_by_run(session, phase.id, competition),
-            boards=_boards_of_challenge(session, phase),
+            boards=boards_of_challenge(session, phase),
         )
 
 
@@ -556,7 +571,7 @@ def _row(
         paper_url=row.method.paper_url,
         code_url=row.method.code_url,
         training=training_of(row.training, any_data=info.own_data),
-        training_data=training_text(row.training, is_baseline=row.method.is_baseline),
+        training_data=training_text(row.training, is_baseline=row.method.is_baseline, any_data=info.own_data),
         low=low,
         high=high,
         group=group,

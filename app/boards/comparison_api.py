@@ -1,9 +1,11 @@
 """JSON API: comparisons of methods."""
 
-from fastapi import APIRouter
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 
 from app.boards import comparisons
-from app.boards.comparison_pages import Methods
 from app.boards.comparisons import ComparisonView
 from app.boards.rows import BoardKey
 from app.core.access import Action
@@ -11,6 +13,12 @@ from app.core.rate_limits import Limited
 from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
 
 router = APIRouter(prefix="/api/v1", tags=["leaderboards"])
+
+
+Methods = Annotated[
+    Sequence[int],
+    Query(max_length=20, description="ids of two to five methods; the first is the reference"),
+]
 
 
 @router.get(

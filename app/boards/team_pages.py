@@ -26,6 +26,7 @@ from app.web.dependencies import (
     requires,
 )
 from app.web.forms import LONGEST_REASON, Form, TheForm
+from app.web.route_marks import marked
 
 router = APIRouter()
 
@@ -47,6 +48,7 @@ def _mine(request: Request, form: Form) -> Response:
 
 
 @router.post("/teams", dependencies=[JOIN, limited(Limited.CHANGE)])
+@marked(done="The team is created. Invite the others below.")
 def create(request: Request, platform: ThePlatform, actor: CurrentActor, form: TheForm) -> Response:
     """Create a team."""
     with form.showing_errors():
@@ -85,6 +87,7 @@ def _team(
 
 
 @router.post("/teams/{team_id}/edit", dependencies=[CHANGE, limited(Limited.CHANGE)])
+@marked(done="Name and affiliation are saved.")
 def edit(
     request: Request, platform: ThePlatform, actor: CurrentActor, team_id: int, form: TheForm
 ) -> Response:
@@ -107,6 +110,7 @@ def invite(
 
 
 @router.post("/teams/{team_id}/invitations/{invitation_id}/revoke", dependencies=[CHANGE])
+@marked(done="The invitation is revoked.")
 def revoke(platform: ThePlatform, actor: CurrentActor, team_id: int, invitation_id: int) -> Response:
     """Revoke an invitation."""
     invitations.revoke(platform, actor, team_id, invitation_id)
@@ -114,6 +118,7 @@ def revoke(platform: ThePlatform, actor: CurrentActor, team_id: int, invitation_
 
 
 @router.post("/teams/{team_id}/leave", dependencies=[CHANGE])
+@marked(done="You have left the team.")
 def leave(platform: ThePlatform, actor: CurrentActor, team_id: int) -> Response:
     """Leave a team."""
     teams.leave(platform, actor, team_id)
@@ -121,6 +126,7 @@ def leave(platform: ThePlatform, actor: CurrentActor, team_id: int) -> Response:
 
 
 @router.post("/teams/{team_id}/named", dependencies=[CHANGE])
+@marked(done="Your choice is saved.")
 def set_named(platform: ThePlatform, actor: CurrentActor, team_id: int, form: TheForm) -> Response:
     """Choose whether the public page shows your name."""
     teams.set_listed_publicly(platform, actor, team_id, is_named=bool(form.text("named")))
@@ -128,6 +134,7 @@ def set_named(platform: ThePlatform, actor: CurrentActor, team_id: int, form: Th
 
 
 @router.post("/teams/{team_id}/members/{person}/owner", dependencies=[CHANGE, limited(Limited.CHANGE)])
+@marked(done="The member is an owner now.")
 def make_owner(
     request: Request, platform: ThePlatform, actor: CurrentActor, team_id: int, person: int, form: TheForm
 ) -> Response:
@@ -140,6 +147,7 @@ def make_owner(
 
 
 @router.post("/teams/{team_id}/members/{person}/remove", dependencies=[CHANGE, limited(Limited.CHANGE)])
+@marked(done="The member is removed.")
 def remove(
     request: Request, platform: ThePlatform, actor: CurrentActor, team_id: int, person: int, form: TheForm
 ) -> Response:
@@ -151,6 +159,7 @@ def remove(
 
 
 @router.post("/teams/{team_id}/hand-over", dependencies=[CHANGE, limited(Limited.CHANGE)])
+@marked(done="The team has its new owner.")
 def hand_over(
     platform: ThePlatform, actor: CurrentActor, team_id: int, person: Annotated[int, FormField()]
 ) -> Response:
@@ -173,6 +182,7 @@ def _invitation(request: Request, token: str, code: int = 200) -> Response:
 
 
 @router.post("/invitations/{token}", dependencies=[JOIN, limited(Limited.CHANGE)])
+@marked(done="You are a member of this team now.")
 def accept(request: Request, platform: ThePlatform, actor: CurrentActor, token: str) -> Response:
     """Accept an invitation and join its team."""
     try:

@@ -86,6 +86,19 @@ class PhaseQuota:
 
 
 @dataclass(frozen=True, slots=True)
+class BestResult:
+    """The best result of a team in a task of a phase. mean: None if the reader may not see it."""
+
+    image_set: str
+    title: str  # of the competition
+    competition: int
+    own_data: bool
+    method: str
+    submission: int
+    mean: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class TeamPage:
     """A team as the reader may see it."""
 
@@ -109,6 +122,27 @@ class TeamPage:
     results: tuple[SubmissionRow, ...]  # outsiders see only public results
     standings: tuple[Matrix, ...] = ()  # results on boards by phase, for the newest methods
     more_results: int | None = None  # the `before` of the next page of results, None on the last
+
+    @property
+    def best(self) -> dict[str, tuple[BestResult | None, ...]]:
+        """The best result of each task, in each phase with results."""
+        found = [best_results(each) for each in self.standings]
+        titles = dict.fromkeys(title for each in found for title in each)
+        return {title: tuple(each.get(title) for each in found) for title in titles}
+
+
+def best_results(matrix: Matrix) -> dict[str, BestResult]:
+    """Return the best result of a team's methods by task; of equal ones, and where means are hidden, the first."""
+    best: dict[str, BestResult] = {}
+    for place, column in enumerate(matrix.columns):
+        for row in matrix.rows:
+            cell, known = row.cells[place], best.get(column.title)
+            if cell and (known is None or (cell.mean or 0) > (known.mean or 0)):
+                best[column.title] = BestResult(
+                    matrix.image_set, column.title, column.competition, column.own_data, row.method.name,
+                    cell.submission, cell.mean,
+                )  # fmt: skip
+    return best
 
 
 def visible_team(session: Session, actor: Actor, team_id: int) -> tuple[Team, Challenge] | None:

@@ -6,7 +6,18 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, SQLColumnExpression, and_, false, func, not_, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    SQLColumnExpression,
+    and_,
+    false,
+    func,
+    not_,
+    or_,
+    select,
+    union_all,
+)
 from sqlalchemy.orm import Session, aliased
 
 import heldout_scoring
@@ -23,6 +34,7 @@ from app.models import (
     Phase,
     PictureSource,
     Quota,
+    RetiredAddress,
     Submission,
     in_order,
     loaded,
@@ -72,6 +84,7 @@ class PhaseView(PhaseRules):
     draws_images: bool = False  # annotation and predictions are drawn over them for whoever may see them
     paused_at: datetime | None = None  # since when its organisers have paused scoring
     pause_reason: str = ""
+    archived_at: datetime | None = None  # since when its challenge is: it accepts nothing
     # its challenge is a draft: what is submitted is a test run, by organisers, without dates and quotas
     is_draft: bool = False
 
@@ -175,7 +188,7 @@ PHASES: Final = (
     )
     .join(Challenge)
     .outerjoin(PictureSource, PictureSource.phase_id == Phase.id)
-    .order_by(Challenge.id.desc(), Phase.image_set)
+    .order_by(Challenge.id.desc(), Phase.is_held_out, Phase.image_set)  # open annotation first
 )
 IMPORT_LOCK = 0x494D504F  # advisory lock: one import at a time
 
@@ -221,7 +234,7 @@ def _view(
         is_frozen=own.is_frozen_at(moment),
         max_upload=phase.max_upload,
         shows_exposure=phase.shows_exposure,
-        state=own.state_at(moment),
+        state=PhaseState.CLOSED if challenge.archived_at else own.state_at(moment),
         not_offered=tuple(sorted(map(int, phase.not_offered))),
         left_out=tuple(
             sorted(int(number) for number, reason in phase.not_offered.items() if reason == NOT_CHOSEN)
@@ -234,6 +247,7 @@ def _view(
         draws_images=has_open_truth and images_for is not None,
         paused_at=phase.paused_at,
         pause_reason=phase.pause_reason,
+        archived_at=challenge.archived_at,
         is_draft=challenge.visibility is ChallengeVisibility.DRAFT,
     )
 
@@ -347,6 +361,12 @@ def challenge_of(session: Session, code: str, *, lock: bool = False) -> Challeng
     if lock:
         statement = statement.with_for_update(key_share=True).execution_options(populate_existing=True)
     return session.scalar(statement)
+
+
+def is_taken(session: Session, code: str) -> bool:
+    """Whether a new challenge cannot have this code, because one has it, or one that was open had it before it was deleted."""
+    taken = union_all(select(Challenge.code), select(RetiredAddress.code)).subquery()
+    return session.scalar(select(taken.c.code).where(taken.c.code == code).limit(1)) is not None
 
 
 def find_challenge(session: Session, code: str) -> Challenge:

@@ -7,10 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from app.challenges import data_page, file_changes, files
+from app.challenges import data_page, file_changes, files, pictures_from
 from app.challenges.data_page import DataPage
 from app.challenges.file_changes import DataUploadView, FileFacts, OrganisedFile, OrganisedFiles
 from app.challenges.files import DownloadLog, FileView
+from app.challenges.pictures_from import ParticipantsPictures
 from app.core.access import Action
 from app.core.paging import Before
 from app.core.rate_limits import Limited
@@ -75,6 +76,14 @@ def content(
 def organised(platform: ThePlatform, actor: CurrentActor, challenge: str) -> OrganisedFiles:
     """All files of a challenge, also those whose bytes have not arrived, and the space that they use."""
     return file_changes.organised_files(platform, actor, challenge)
+
+
+@router.put("/organise/challenges/{challenge}/pictures-from", status_code=204, dependencies=[ORGANISE])
+def say_pictures(
+    platform: ThePlatform, actor: CurrentActor, challenge: str, new: ParticipantsPictures
+) -> None:
+    """Say where participants get the images; the checklist of a draft names what of it is not so."""
+    pictures_from.change(platform, actor, challenge, new)
 
 
 @router.get("/organise/challenges/{challenge}/data/downloads", dependencies=[ORGANISE])

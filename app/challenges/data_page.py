@@ -1,11 +1,22 @@
 """The data page of a challenge: its files, and what the server makes for every phase."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from app.challenges import challenges, files, terms
+from app.challenges import challenges, files, kits, pictures_from, terms
 from app.challenges.challenges import PhaseView
 from app.challenges.files import FileView
-from app.challenges.phase_files import ImageArchive, PhaseFiles, StatisticsTable, files_of, statistics_of
+from app.challenges.phase_files import (
+    GeneratedFile,
+    GeneratedKind,
+    ImageArchive,
+    MadeArchive,
+    PhaseFiles,
+    StatisticsTable,
+    files_of,
+    not_offered,
+    statistics_of,
+)
+from app.challenges.pictures_from import UNSAID, ParticipantsPictures
 from app.core.access import Actor
 from app.platform import Platform
 
@@ -21,6 +32,22 @@ class DataPage:
     phases: tuple[PhaseFiles, ...]
     statistics: StatisticsTable | None
     is_organiser: bool
+    image_licence: str = ""  # of the challenge; a file that is offered has its own
+    annotation_licence: str = ""
+    pictures: ParticipantsPictures = UNSAID
+    kit: MadeArchive | None = None  # once it is made
+
+    @property
+    def examples(self) -> dict[str, tuple[tuple[GeneratedFile, ...], ...]]:
+        """The examples of results by task, for each phase."""
+        of_phases = [
+            tuple(each for each in phase.files if each.kind is GeneratedKind.EXAMPLE) for phase in self.phases
+        ]
+        tasks = dict.fromkeys(each.task for found in of_phases for each in found)
+        return {
+            task: tuple(tuple(each for each in found if each.task == task) for found in of_phases)
+            for task in tasks
+        }
 
 
 def data_page(platform: Platform, actor: Actor, code: str) -> DataPage:
@@ -37,14 +64,24 @@ def _read(platform: Platform, actor: Actor, code: str) -> DataPage:
         has_terms = terms.current_terms(session, code, None) is not None
         phases = challenges.phases_of(session, code)
         shown = files.load_present(session, challenge)
+        own_files = [files_of(platform, session, actor, each) for each in phases]
+        kit, made = kits.archives_of(session, actor, challenge, own_files)
+        offered = files.offered(session, reader, challenge)
         return DataPage(
             challenge=challenge.code,
             title=challenge.title,
             has_terms=has_terms,
-            files=files.offered(session, reader, challenge),
-            phases=tuple(files_of(platform, session, actor, each) for each in phases),
+            files=offered,
+            phases=tuple(
+                replace(each, not_offered=tuple(not_offered(phase, each, offered)))
+                for phase, each in zip(phases, made, strict=True)
+            ),
             statistics=statistics_of(platform, session, phases, shown),
             is_organiser=actor.organises_challenge(challenge.id),
+            image_licence=challenge.image_licence,
+            annotation_licence=challenge.annotation_licence,
+            pictures=pictures_from.answer_of(challenge),
+            kit=kit,
         )
 
 
@@ -60,7 +97,7 @@ def checksums(platform: Platform, actor: Actor, code: str) -> str:
     Raises NotFoundError.
     """
     page = data_page(platform, actor, code)
-    found: list[FileView | ImageArchive] = [
-        *page.files, *(each.archive for each in page.phases if each.archive)
+    found: list[FileView | ImageArchive | MadeArchive | None] = [
+        *page.files, page.kit, *(file for each in page.phases for file in (each.archive, each.annotation))
     ]  # fmt: skip
-    return "".join(f"{each.sha256}  {each.name}\n" for each in found if each.sha256)
+    return "".join(f"{each.sha256}  {each.name}\n" for each in found if each and each.sha256)

@@ -8,8 +8,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 
-from app.challenges import data_page, file_changes, files
+from app.challenges import data_page, file_changes, files, kits, pictures_from
 from app.challenges.file_changes import FileFacts, OrganisedFile
+from app.challenges.pictures_from import ParticipantsPictures
 from app.core.access import Action, Actor
 from app.core.errors import FieldsError, MalformedError
 from app.core.names import shown_name
@@ -49,6 +50,36 @@ def checksums(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Res
     return PlainTextResponse(data_page.checksums(platform, actor, challenge), headers=headers)
 
 
+@router.get("/challenges/{challenge}/kit.tar.gz", dependencies=[READ, limited(Limited.VIEW)])
+@marked(sends_file=True)
+def kit(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    challenge: str,
+    byte_range: ByteRange = None,
+    if_range: IfRange = None,
+) -> Response:
+    """Download the development kit of a challenge, whole or a range of bytes."""
+    return content_response(kits.start_download(platform, actor, challenge, None), byte_range, if_range)
+
+
+@router.get(
+    "/challenges/{challenge}/{image_set}/annotation.tar.gz", dependencies=[READ, limited(Limited.VIEW)]
+)
+@marked(sends_file=True)
+def annotation(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    challenge: str,
+    image_set: str,
+    byte_range: ByteRange = None,
+    if_range: IfRange = None,
+) -> Response:
+    """Download the public annotation of a phase, whole or a range of bytes."""
+    found = kits.start_download(platform, actor, challenge, image_set)
+    return content_response(found, byte_range, if_range)
+
+
 @router.get("/challenges/{challenge}/data/{file_id}", dependencies=[READ, limited(Limited.VIEW)])
 @marked(sends_file=True, in_views=False)
 def download(
@@ -72,7 +103,19 @@ def organise(request: Request, platform: ThePlatform, actor: CurrentActor, chall
 
 def _list(request: Request, platform: Platform, actor: Actor, challenge: str, form: Form) -> Response:
     page = file_changes.organised_files(platform, actor, challenge)
+    form.fill(page.pictures.form)
     return render(request, "data/organise.html", page=page, form=form, **CHOICES)
+
+
+@router.post("/organise/challenges/{challenge}/pictures-from", dependencies=[ORGANISE])
+def say_pictures(
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
+) -> Response:
+    """Say where participants get the pictures."""
+    with form.showing_errors():
+        pictures_from.change(platform, actor, challenge, form.read(ParticipantsPictures))
+        return RedirectResponse(f"/organise/challenges/{quote(challenge)}/data#pictures", status_code=303)
+    return _list(request, platform, actor, challenge, form)
 
 
 @router.post("/organise/challenges/{challenge}/data", dependencies=[ORGANISE, limited(Limited.UPLOAD)])
@@ -118,6 +161,7 @@ def _file(request: Request, page: OrganisedFile, form: Form) -> Response:
 
 
 @router.post("/organise/challenges/{challenge}/data/{file_id}", dependencies=[ORGANISE])
+@marked(done="The changes are saved.")
 def change(
     request: Request,
     platform: ThePlatform,
@@ -160,6 +204,7 @@ def cancel_upload(platform: ThePlatform, actor: CurrentActor, data_upload_id: uu
 
 
 @router.post("/organise/challenges/{challenge}/data/{file_id}/delete", dependencies=[ORGANISE])
+@marked(done="The file is deleted.")
 def delete(
     request: Request,
     platform: ThePlatform,

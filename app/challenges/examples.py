@@ -1,9 +1,7 @@
 """Example archives of a phase, built from its public description."""
 
-import gzip
 import io
 import json
-import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -13,6 +11,7 @@ import numpy as np
 
 import heldout_scoring
 from app.challenges import challenges
+from app.challenges.packing import pack_files
 from app.core.errors import NotFoundError
 from app.platform import Platform
 from heldout_scoring import Box, CompetitionInfo, Description, Layout, Part
@@ -180,7 +179,7 @@ def example(platform: Platform, challenge: str, image_set: str, competition: int
     known = {each.number: each for each in heldout_scoring.competitions(description.dataset)}
     if competition not in known or not has_sizes(description):
         raise NotFoundError(f"There is no example for competition {competition} of {challenge} {image_set}")
-    return _packed(description, known[competition])
+    return packed_example(description, known[competition])
 
 
 def image_list(platform: Platform, challenge: str, image_set: str) -> str:
@@ -193,15 +192,8 @@ def image_list(platform: Platform, challenge: str, image_set: str) -> str:
 
 
 @lru_cache(maxsize=16)
-def _packed(description: Description, competition: CompetitionInfo) -> bytes:
+def packed_example(description: Description, competition: CompetitionInfo) -> bytes:
     """Return an archive; the same description always gives the same bytes."""
     packed = io.BytesIO()
-    with (
-        gzip.GzipFile(fileobj=packed, mode="wb", mtime=0, filename="") as compressed,
-        tarfile.open(fileobj=compressed, mode="w|", format=tarfile.USTAR_FORMAT) as archive,
-    ):
-        for path, content in example_files(description, competition):
-            member = tarfile.TarInfo(path)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
+    pack_files(packed, example_files(description, competition))
     return packed.getvalue()

@@ -11,8 +11,9 @@ from sqlalchemy import ColumnElement, ScalarSelect, delete, func, select
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
-from app.challenges import files
+from app.challenges import files, pictures_from
 from app.challenges.files import DownloadLog, FileView, downloads_of, find_file, load_files
+from app.challenges.pictures_from import UNSAID, ParticipantsPictures
 from app.core import audit, database
 from app.core.access import Action, Actor, require_challenge, rows_for
 from app.core.errors import (
@@ -41,7 +42,7 @@ from app.platform import Platform
 from app.storage import digest_of
 from app.web.forms import OrBlank
 from app.web.transfers import append_to
-from app.web.zones import Moment
+from app.web.zones import MINUTE, Moment
 
 MOST_FILES: Final = 500  # of one challenge
 EVENT: Final = "^(?:|(?:opening|closing) of [^\0]{1,100})$"
@@ -133,6 +134,7 @@ class OrganisedFiles:
     used: int  # bytes
     in_archives: int  # of these, in archives of images that the server has made
     most: int
+    pictures: ParticipantsPictures = UNSAID
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +167,7 @@ def organised_files(platform: Platform, actor: Actor, code: str) -> OrganisedFil
             used=bytes_used(session, challenge.id),
             in_archives=int(session.execute(select(_in_archives(challenge.id))).scalar_one()),
             most=platform.settings.max_data,
+            pictures=pictures_from.answer_of(challenge),
         )
 
 
@@ -195,7 +198,11 @@ def download_log(platform: Platform, actor: Actor, code: str, before: int | None
 
 
 def _image_sets(session: Session, challenge_id: int) -> tuple[str, ...]:
-    statement = select(Phase.image_set).where(Phase.challenge_id == challenge_id).order_by(Phase.image_set)
+    statement = (
+        select(Phase.image_set)
+        .where(Phase.challenge_id == challenge_id)
+        .order_by(Phase.is_held_out, Phase.image_set)
+    )
     return tuple(session.scalars(statement))
 
 
@@ -321,7 +328,7 @@ def _present_file(session: Session, code: str, file_id: int) -> DataFile:
     """Return a file that was not deleted. Raises NotFoundError, FileDeletedError."""
     file = find_file(session, code, file_id).row
     if file.deleted_at is not None:
-        raise FileDeletedError(f"{file.name!r} was deleted {file.deleted_at:%Y-%m-%d %H:%M UTC}")
+        raise FileDeletedError(f"{file.name!r} was deleted {file.deleted_at:{MINUTE}}")
     return file
 
 

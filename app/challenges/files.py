@@ -40,6 +40,7 @@ from app.people.teams import TeamStatus
 from app.platform import Platform
 from app.storage import digest_of
 from app.web.transfers import StoredFile
+from app.web.zones import MINUTE
 
 LINK_LIFETIME: Final = timedelta(minutes=15)  # of an address in a bucket
 LOG_PAGE: Final = 100  # downloads
@@ -141,7 +142,7 @@ def refusal(reader: Reader, file: OfferedFile) -> DomainError | RefusedError | N
         return None
     if withheld := _withheld(file):
         return withheld
-    return _refusal_of_audience(reader, row.audience, row.name)
+    return refusal_of_audience(reader, row.audience, row.name)
 
 
 def refusal_of_images(session: Session, actor: Actor, phase: PhaseView) -> DomainError | RefusedError | None:
@@ -162,10 +163,10 @@ def refusal_of_images(session: Session, actor: Actor, phase: PhaseView) -> Domai
             f"{images} are not available now; /challenges/{phase.challenge}/data says when they are"
         )
     reader = reader_of(session, actor, session.get_one(Challenge, phase.challenge_id))
-    return _refusal_of_audience(reader, phase.images_for, images)
+    return refusal_of_audience(reader, phase.images_for, images)
 
 
-def _refusal_of_audience(
+def refusal_of_audience(
     reader: Reader, audience: Audience, what: str
 ) -> LoginRequiredError | RefusedError | None:
     """Return why something for an audience is not for this reader; what: its name in a sentence."""
@@ -219,7 +220,7 @@ def _from_when(availability: Availability) -> str:
 
 
 def _minute(moment: datetime | None) -> str:
-    return f"{moment:%Y-%m-%d %H:%M UTC}" if moment else ""
+    return f"{moment:{MINUTE}}" if moment else ""
 
 
 def _team_refusals(team: TeamStatus | None, what: str) -> Iterator[Refusal]:

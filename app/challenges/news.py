@@ -122,8 +122,8 @@ def date_changes(image_set: str, before: PhaseRules, after: PhaseRules) -> Itera
         yield f"An upload to `{image_set}` has to be confirmed before the close; there is no grace period any more."
     elif grace != new_grace and after.closes_at is not None:
         yield (
-            f"An upload to `{image_set}` that was started before the close may be confirmed for another"
-            f" {duration(new_grace)}{f' instead of {duration(grace)}' if grace else ''}."
+            f"An upload to `{image_set}` that was started before the close may be confirmed up to"
+            f" {duration(new_grace)} later{f' instead of {duration(grace)}' if grace else ''}."
         )
 
 
@@ -191,6 +191,16 @@ def announce_schedule(
             before=before.closes_at and before.closes_at.isoformat(),
             after=after.closes_at and after.closes_at.isoformat(),
         )
+
+
+def announce(session: Session, challenge_id: int, title: str, text: str) -> None:
+    """Announce a change of a challenge to everybody whom announcements reach, in the transaction of the change."""
+    row = Announcement(challenge_id=challenge_id, title=title, text=text, version=1)
+    session.add(row)
+    session.flush()
+    events.record(
+        session, EventKind.ANNOUNCEMENT, challenge_id=challenge_id, announcement=row.id, title=title
+    )
 
 
 def announce_ground_truth(session: Session, challenge_id: int, image_set: str, version: int) -> None:
@@ -276,7 +286,7 @@ def _stored(session: Session, challenge: Challenge, announcement_id: int) -> Ann
 def publish(platform: Platform, actor: Actor, code: str, new: NewAnnouncement) -> int:
     """Publish an announcement and return its id. Raises NotFoundError, ForbiddenError."""
     with platform.transaction() as session:
-        challenge = require_challenge(session, actor, code)
+        challenge = require_challenge(session, actor, code, lock=True)
         row = Announcement(
             challenge_id=challenge.id, title=new.title, text=new.text, created_by=actor.user_id, version=1
         )
@@ -297,7 +307,7 @@ def edit(platform: Platform, actor: Actor, code: str, announcement_id: int, new:
     Raises NotFoundError, ForbiddenError, ConflictError if somebody has changed it since the version that was edited.
     """
     with platform.transaction() as session:
-        challenge = require_challenge(session, actor, code)
+        challenge = require_challenge(session, actor, code, lock=True)
         row = _stored(session, challenge, announcement_id)
         if (row.title, row.text) == (new.title, new.text):
             return
@@ -321,7 +331,7 @@ def edit(platform: Platform, actor: Actor, code: str, announcement_id: int, new:
 def delete(platform: Platform, actor: Actor, code: str, announcement_id: int) -> None:
     """Delete an announcement. Raises NotFoundError, ForbiddenError."""
     with platform.transaction() as session:
-        challenge = require_challenge(session, actor, code)
+        challenge = require_challenge(session, actor, code, lock=True)
         row = _stored(session, challenge, announcement_id)
         _record(session, actor, "news.delete", row, before={"title": row.title, "text": row.text})
         session.delete(row)

@@ -29,6 +29,7 @@ from app.web.dependencies import (
 )
 from app.web.forms import Form, TheForm
 from app.web.markdown import foreign_images
+from app.web.route_marks import marked
 
 router = APIRouter()
 reading: Final = [requires(Action.READ_PUBLIC)]
@@ -233,6 +234,7 @@ def _edit(
 
 
 @router.post("/organise/challenges/{challenge}/news/{announcement_id}/delete", dependencies=organising)
+@marked(done="The announcement is deleted.")
 def delete(platform: ThePlatform, actor: CurrentActor, challenge: str, announcement_id: int) -> Response:
     """Delete an announcement."""
     news.delete(platform, actor, challenge, announcement_id)

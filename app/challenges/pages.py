@@ -13,6 +13,7 @@ from app.platform import Platform
 from app.web.addresses import local_path
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
 from app.web.forms import Form, TheForm
+from app.web.route_marks import marked
 
 router = APIRouter()
 
@@ -33,6 +34,7 @@ def terms(
 
 
 @router.post("/challenges/{challenge}/terms", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+@marked(done="You have accepted the terms.")
 def accept(
     platform: ThePlatform,
     actor: CurrentActor,
@@ -65,6 +67,7 @@ def _form(request: Request, platform: Platform, actor: CurrentActor, challenge: 
 
 
 @router.post("/organise/challenges/{challenge}/terms", dependencies=[requires(Action.ORGANISE)])
+@marked(done="The terms are saved.")
 def set_terms(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
 ) -> Response:

@@ -1,40 +1,69 @@
 """What the server makes for every phase, unasked: image lists, examples, programs that write a result, statistics."""
 
-import csv
+import enum
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from io import StringIO
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges, files, versions
+from app.challenges.annotation_files import info_of
 from app.challenges.availability import Stage
 from app.challenges.challenges import PhaseView, description_of, largest_archive, offered_competitions
 from app.challenges.examples import example_name, has_sizes
-from app.challenges.files import OfferedFile, refusal_of_images
+from app.challenges.files import FileView, OfferedFile, refusal_of_images
 from app.challenges.phase_rules import PhaseState
 from app.challenges.snippets import snippet
 from app.core.access import Actor
 from app.core.errors import NotFoundError
-from app.models import FileKind, Picture, PictureSource
+from app.models import Audience, FileKind, Picture, PictureSource
 from app.platform import Platform
 from app.storage import digest_of
+from app.web.tables import csv_of
+from app.web.zones import MINUTE
 from heldout_scoring import CompetitionInfo, Description, Limits, PublicCounts
 from heldout_scoring.competitions import name_of
 
 
+class GeneratedKind(enum.StrEnum):
+    """What a generated file is."""
+
+    LIST = "list"
+    TABLE = "table"
+    DESCRIPTION = "description"
+    IMAGE_INFO = "image info"
+    EXAMPLE = "example"
+
+
 @dataclass(frozen=True, slots=True)
 class GeneratedFile:
-    """A file that the server makes of the public description of a phase."""
+    """A file that the server makes of the public description of a phase.
+
+    size: None where it is only known once the file is made; competition: of an example; track: whose training data it is for, if
+    its task has several.
+    """
 
     name: str
     title: str
     address: str
+    kind: GeneratedKind = GeneratedKind.DESCRIPTION
+    size: int | None = None
+    task: str = ""
+    competition: int | None = None
+    track: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NotOffered:
+    """Images or annotation of a phase that nobody can download, and why."""
+
+    what: Literal["images", "annotation"]
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +87,23 @@ class ImageArchive:
 
 
 @dataclass(frozen=True, slots=True)
+class MadeArchive:
+    """A file that a worker made of what is public: annotation, or a development kit.
+
+    audience: for whom it is; licence: of the annotation in it, empty if the organisers name none; sha256 and address: for those
+    who may download it; reason: why not.
+    """
+
+    name: str
+    size: int
+    audience: Audience
+    licence: str = ""
+    sha256: str | None = None
+    address: str | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PhaseFiles:
     """What the server makes for a phase, and the limits of what is sent to it.
 
@@ -72,6 +118,8 @@ class PhaseFiles:
     largest: int
     limits: Limits
     archive: ImageArchive | None = None
+    annotation: MadeArchive | None = None
+    not_offered: tuple[NotOffered, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,25 +154,35 @@ def files_of(platform: Platform, session: Session, actor: Actor, phase: PhaseVie
     files = [
         GeneratedFile(
             list_name(phase.challenge, phase.image_set, "txt"),
-            "Names of the images, one per line",
+            "Image list",
             f"{base}/images.txt",
+            GeneratedKind.LIST,
+            sum(len(each.id) + 1 for each in description.images),
         ),
         GeneratedFile(
             list_name(phase.challenge, phase.image_set, "csv"),
-            "Names and sizes of the images",
+            "Sizes of the images",
             f"{base}/images.csv",
+            GeneratedKind.TABLE,
         ),
-        GeneratedFile("description.json", "Everything public about the phase", twin),
+        GeneratedFile("description.json", "Description for programs", twin),
     ]
     if description.class_numbers:
         name = f"image_info_{phase.image_set}.json"
-        files.append(GeneratedFile(name, "Images and categories, as in COCO", f"{base}/image_info.json"))
+        address = f"{base}/image_info.json"
+        files.append(
+            GeneratedFile(name, "Images and categories, as in COCO", address, GeneratedKind.IMAGE_INFO)
+        )
     if has_sizes(description):
         files += (
             GeneratedFile(
                 example_name(phase.challenge, phase.image_set, each.number),
                 f"{name_of(phase.dataset, each.number)}: a valid result of competition {each.number}",
                 f"{base}/example.tar.gz?competition={each.number}",
+                GeneratedKind.EXAMPLE,
+                task=each.title,
+                competition=each.number,
+                track=name_of(phase.dataset, each.number).removeprefix(each.title).removeprefix(", "),
             )
             for each in offered
         )
@@ -157,6 +215,22 @@ def _archive_of(session: Session, phase: PhaseView, refused: Exception | None) -
     return replace(archive, sha256=digest_of(source.archive_key), address=address)
 
 
+def not_offered(phase: PhaseView, made: PhaseFiles, files: Sequence[FileView]) -> Iterator[NotOffered]:
+    """Yield what of a phase's images and annotation nobody can download. files: of its challenge, which may have either."""
+    offered = {each.kind for each in files if each.image_set in (None, phase.image_set)}
+    if made.archive is None and not offered & {FileKind.IMAGES, FileKind.BOTH}:
+        in_gallery = "Not offered as a file, but you can look at them one by one."
+        yield NotOffered("images", in_gallery if made.gallery else "The organisers do not offer them here.")
+    if made.annotation is None and not offered & {FileKind.ANNOTATION, FileKind.BOTH}:
+        if phase.is_held_out:
+            reason = f"Hidden: the server scores results on {phase.image_set} with it."
+        elif phase.state is PhaseState.UPCOMING:
+            reason = f"Public from the opening on, {phase.opens_at:{MINUTE}}."
+        else:
+            reason = "Public, and being packed: it will be here within minutes."
+        yield NotOffered("annotation", reason)
+
+
 def archive_name(phase: PhaseView) -> str:
     """Return the name under which the archive of a phase's images is saved."""
     return f"{phase.challenge}-{phase.image_set}-images.tar"
@@ -183,14 +257,28 @@ def image_table(platform: Platform, challenge: str, image_set: str) -> str:
 
     Raises NotFoundError.
     """
-    description = challenges.phase_description(platform, challenge, image_set)
-    written = StringIO()
-    lines = csv.writer(written, lineterminator="\n")
-    lines.writerow(("name", "width", "height"))
-    lines.writerows(
-        (each.id, *((each.width, each.height) if each.has_size else ("", ""))) for each in description.images
+    return table_of(challenges.phase_description(platform, challenge, image_set))
+
+
+def table_of(description: Description) -> str:
+    r"""Return the names and sizes of the images of a description as CSV, and their files' names where these are others.
+
+    What is not known is blank.
+
+    >>> from heldout_scoring import Image
+    >>> table_of(Description("COCO", "val", (), (), (Image("7", 40, 30, file="=1.jpg"),)))
+    "name,width,height,file\r\n7,40,30,'=1.jpg\r\n"
+    """
+    has_files = any(each.file for each in description.images)
+    rows = (
+        (
+            each.id,
+            *((each.width, each.height) if each.has_size else (None, None)),
+            *((each.file,) if has_files else ()),
+        )
+        for each in description.images
     )
-    return written.getvalue()
+    return csv_of(("name", "width", "height", *(("file",) if has_files else ())), rows)
 
 
 def image_info(platform: Platform, challenge: str, image_set: str) -> str:
@@ -200,8 +288,7 @@ def image_info(platform: Platform, challenge: str, image_set: str) -> str:
     """
     with platform.transaction() as session:
         phase = challenges.find_phase(session, challenge, image_set)
-        rows = session.execute(select(Picture.name, Picture.file).where(Picture.phase_id == phase.id))
-        files = {name: PurePosixPath(file).name for name, file in rows if file}
+        files = picture_files(platform, session, phase)
     description = description_of(platform.descriptions, phase.description_key)
     if not description.class_numbers:
         raise NotFoundError(
@@ -210,27 +297,20 @@ def image_info(platform: Platform, challenge: str, image_set: str) -> str:
     return json.dumps(info_of(description, files))
 
 
-def info_of(description: Description, files: dict[str, str]) -> dict[str, Any]:
-    """Return the object of an image_info file; files: the names of the images' files, as far as they are known.
+def picture_files(platform: Platform, session: Session, phase: PhaseView) -> dict[str, str]:
+    """Return what people know the files of a phase's images by, as far as that is known: what they are called in its archive."""
+    rows = session.execute(select(Picture.name, Picture.file).where(Picture.phase_id == phase.id))
+    imported = {name: file_after_image(name, file) for name, file in rows if file}
+    return imported | dict(description_of(platform.descriptions, phase.description_key).files)
 
-    >>> from heldout_scoring import Image
-    >>> phase = Description("COCO", "test", ("cat",), (), (Image("7", 40, 30),), class_numbers=(17,))
-    >>> info_of(phase, {"7": "000000000007.jpg"})["images"]
-    [{'id': 7, 'width': 40, 'height': 30, 'file_name': '000000000007.jpg'}]
+
+def file_after_image(image: str, file: str) -> str:
+    """What people know an imported file by where annotation gives it no name of its own: its image, which no two files share.
+
+    >>> file_after_image("12", "cat/000000000012.JPG")
+    '12.JPG'
     """
-    return {
-        "info": {"description": f"{description.dataset} {description.image_set}"},
-        "licenses": [],
-        "images": [
-            {"id": int(each.id), "width": each.width, "height": each.height}
-            | ({"file_name": files[each.id]} if each.id in files else {})
-            for each in description.images
-        ],
-        "categories": [
-            {"id": number, "name": name}
-            for number, name in zip(description.class_numbers, description.classes, strict=True)
-        ],
-    }
+    return f"{image}{PurePosixPath(file).suffix}"
 
 
 def statistics_of(
@@ -281,16 +361,27 @@ def public_counts(session: Session, code: str) -> PublicCounts | None:
 
 
 def annotation_is_public(phase: PhaseView, files: Sequence[OfferedFile]) -> bool:
-    """Whether everybody may know the annotation of a phase: it is not held out, the phase has opened, its files are out.
+    """Whether the annotation of a phase is public: it is not held out, the phase has opened, its files are out."""
+    return audience_of_annotation(phase, files, Audience.EVERYBODY) is not None
 
-    A file for all phases counts where none is for the phase alone.
+
+def audience_of_annotation(
+    phase: PhaseView, files: Sequence[OfferedFile], usual: Audience
+) -> Audience | None:
+    """Return for whom the public annotation of a phase is, as the available files say; None while it is not public.
+
+    A file for all phases counts where none is for the phase alone. usual: the audience where there is no file.
     """
+    if phase.is_held_out or phase.state is PhaseState.UPCOMING:
+        return None
     with_annotation = [each for each in files if each.row.kind in (FileKind.ANNOTATION, FileKind.BOTH)]
     own = [each for each in with_annotation if each.image_set == phase.image_set]
     for_all = [each for each in with_annotation if each.image_set is None]
-    stages = {each.availability.stage(each.now) for each in own or for_all}
-    is_out = not stages or Stage.AVAILABLE in stages
-    return not phase.is_held_out and phase.state is not PhaseState.UPCOMING and is_out
+    offers = own or for_all
+    if not offers:
+        return usual
+    available = {each.row.audience for each in offers if each.availability.stage(each.now) is Stage.AVAILABLE}
+    return next((each for each in Audience if each in available), None)  # the largest comes first
 
 
 def _counts(session: Session, phase: PhaseView) -> dict[str, ObjectCount]:

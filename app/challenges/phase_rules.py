@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 
 from app.models import WHOLE_PHASE, Disclosure, Phase, Publication, Quota, in_order
 from app.web.formats import plural
+from app.web.zones import MINUTE
 
 DAY: Final = timedelta(days=1)
 DEFAULT_GRACE: Final = timedelta(hours=1)
@@ -416,7 +417,7 @@ def format_rule(value: object) -> str:
     """Format a rule's value as text; times are in UTC, to the minute.
 
     >>> format_rule(datetime(2027, 1, 31, 12, tzinfo=UTC)), format_rule(timedelta(days=7)), format_rule(None)
-    ('2027-01-31 12:00 UTC', '7 days', 'none')
+    ('31 Jan 2027 12:00 UTC', '7 days', 'none')
     """
     if value is None:
         return "none"
@@ -425,7 +426,7 @@ def format_rule(value: object) -> str:
     if isinstance(value, tuple):
         return "; ".join(map(str, value)) or "none"
     if isinstance(value, datetime):
-        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+        return f"{value.astimezone(UTC):{MINUTE}}"
     if isinstance(value, timedelta):
         days = value // timedelta(days=1)
         whole = value == timedelta(days=days) and days

@@ -34,6 +34,23 @@ class RulesOfPhase:
 
 
 @dataclass(frozen=True, slots=True)
+class ComparedRule:
+    """What each phase says of one subject; empty where it says nothing."""
+
+    title: str
+    cells: tuple[tuple[str, ...], ...]
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether all phases say the same."""
+        return len(set(self.cells)) == 1
+
+    def differs(self, sentence: str) -> bool:
+        """Whether a phase does not say this."""
+        return any(sentence not in cell for cell in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
 class RulesView:
     """The rules of a challenge. text: the organisers', Markdown; terms: plain text, None if there are none."""
 
@@ -43,6 +60,13 @@ class RulesView:
     text: str
     terms: str | None
     terms_version: int | None
+
+    @property
+    def compared(self) -> tuple[ComparedRule, ...]:
+        """The rules of all phases by subject."""
+        said = [{rule.title: rule.sentences for rule in each.rules} for each in self.phases]
+        titles = dict.fromkeys(title for each in said for title in each)
+        return tuple(ComparedRule(title, tuple(each.get(title, ()) for each in said)) for title in titles)
 
 
 def rules_of(phase: PhaseView, *, approves_teams: bool, most_members: int | None = None) -> tuple[Rule, ...]:
@@ -64,7 +88,7 @@ def _dates(phase: PhaseView) -> tuple[str, ...]:
     if phase.closes_at is None:
         return (f"Results are accepted from {opens}. There is no closing date.",)
     grace = (
-        f"An upload that was started before then may finish and be confirmed for another {duration(phase.grace_in_force)}."
+        f"An upload that was started before then may finish and be confirmed up to {duration(phase.grace_in_force)} later."
         if phase.grace_in_force
         else "An upload has to be confirmed by then."
     )
@@ -73,7 +97,7 @@ def _dates(phase: PhaseView) -> tuple[str, ...]:
 
 def _admission(phase: PhaseView, *, approves_teams: bool) -> tuple[str, ...]:
     if not phase.is_held_out:
-        return ()
+        return ("Anyone with an account.",)
     approval = "A team may upload at once, and is scored as soon as the organisers have approved it."
     return ("Anyone with a confirmed e-mail address.", *([approval] if approves_teams else []))
 
@@ -164,10 +188,11 @@ def _ranks(phase: PhaseView) -> tuple[str, ...]:
 def rules_page(platform: Platform, code: str) -> RulesView:
     """Load the rules of a challenge. Raises NotFoundError."""
     with platform.snapshot() as session:
-        return _rules_view(platform, session, code)
+        return rules_view(platform, session, code)
 
 
-def _rules_view(platform: Platform, session: Session, code: str) -> RulesView:
+def rules_view(platform: Platform, session: Session, code: str) -> RulesView:
+    """Load the rules of a challenge. Raises NotFoundError."""
     challenge = challenges.find_challenge(session, code)
     phases = challenges.phases_of(session, code)
     current = terms.current_terms(session, code, None)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from math import ceil
+from pathlib import Path
 from typing import Final
 
 import structlog
@@ -61,9 +62,34 @@ def prints_of(platform: Platform, digests: LabelDigests) -> LabelPrints:
     return LabelPrints(secret.labels(digests.images), tuple(sorted(secret.image_labels(digests.annotated))))
 
 
+def prints_of_corrected(
+    platform: Platform, before: Path, after: LabelDigests, stored: LabelPrints | None
+) -> LabelPrints:
+    """Return the fingerprints of annotation after some labels were corrected.
+
+    before: the annotation in a file that was corrected; stored: its fingerprints. If its images have neutral names, those they were
+    sent with are not known any more: then images keep the fingerprints that they had.
+    """
+    found = prints_of(platform, after)
+    if stored is None or prints_of(platform, digests_in(platform, before)).images == stored.images:
+        return found
+    return LabelPrints(found.labels, stored.images)
+
+
 def store_images(platform: Platform, prints: LabelPrints, truth_key: str) -> str:
     """Store the fingerprints of the images of annotation in private storage, and return their key."""
     return platform.truths.put(b"".join(prints.images), owner_of(truth_key))
+
+
+def stored_prints(platform: Platform, labels: str, images_key: str) -> LabelPrints:
+    """Return the fingerprints of a version of annotation. Raises StorageUnavailableError."""
+    with platform.truths.open(images_key) as stream:
+        content = stream.read()
+    return LabelPrints(labels, _split(content))
+
+
+def _split(content: bytes) -> tuple[bytes, ...]:
+    return tuple(content[place : place + IMAGE] for place in range(0, len(content), IMAGE))
 
 
 def fill_in(platform: Platform) -> None:
@@ -90,10 +116,15 @@ def fill_in(platform: Platform) -> None:
 
 
 def _digests(platform: Platform, key: str) -> LabelDigests:
+    with platform.truths.materialise(key) as path:
+        return digests_in(platform, path)
+
+
+def digests_in(platform: Platform, truth: Path) -> LabelDigests:
+    """Return the digests of annotation in a file, from a child process."""
     settings = platform.settings
     limits = ChildLimits(seconds=settings.intake_seconds, memory=settings.intake_memory, nice=NICE)
-    with platform.truths.materialise(key) as path:
-        return from_plain(LabelDigests, json.loads(run_in_subprocess(limits, label_digests.digests, path)))
+    return from_plain(LabelDigests, json.loads(run_in_subprocess(limits, label_digests.digests, truth)))
 
 
 def phases_hiding(
@@ -231,7 +262,7 @@ def _common(platform: Platform, own: frozenset[bytes], key: str) -> tuple[int, i
             content = stream.read()
     except StorageDamagedError:
         return 0, 0
-    theirs = {content[place : place + IMAGE] for place in range(0, len(content), IMAGE)}
+    theirs = set(_split(content))
     return len(own & theirs), len(theirs)
 
 

@@ -31,6 +31,7 @@ from app.people.teams import TeamStatus, scoring_refusals, upload_refusals
 from app.platform import Platform
 
 SHORTEST = 20  # characters of terms
+LONGEST = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class NewTerms(BaseModel):
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, frozen=True)
 
     text: Annotated[
-        str, Field(max_length=50_000, pattern="^[^\0]*$"), AfterValidator(_long_enough_or_none)
+        str, Field(max_length=LONGEST, pattern="^[^\0]*$"), AfterValidator(_long_enough_or_none)
     ]  # an empty text removes the terms
 
 

@@ -11,6 +11,7 @@ from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
 from app.web.forms import Form, TheForm
 from app.web.markdown import foreign_images
+from app.web.route_marks import marked
 
 router = APIRouter()
 
@@ -36,6 +37,7 @@ def texts_form(request: Request, platform: ThePlatform, actor: CurrentActor, cha
     "/organise/challenges/{challenge}/page",
     dependencies=[requires(Action.ORGANISE), limited(Limited.CHANGE)],
 )
+@marked(done="The texts are saved.")
 def set_texts(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
 ) -> Response:

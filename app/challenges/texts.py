@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -18,6 +19,7 @@ from app.core.names import folded, is_mail_address
 from app.models import Challenge, ChallengePage, User
 from app.platform import Platform
 from app.web.markdown import LONGEST
+from app.web.zones import MINUTE
 
 FIELDS: Final = ("tagline", "overview", "rules", "organisers", "contact", "citation")
 NO_NULLS: Final = "^[^\0]*$"
@@ -72,28 +74,38 @@ def _with_plain_line_ends(text: object) -> object:
 Lines = Annotated[str, BeforeValidator(_with_plain_line_ends), Field(pattern=NO_NULLS)]
 
 
-class NewTexts(BaseModel):
-    """All texts of a challenge; an empty one is not shown."""
+Tagline = Annotated[str, Field(max_length=160, pattern="^[^\0\r\n]*$", description="one sentence")]
+Contact = Annotated[
+    str,
+    Field(max_length=254, description="an e-mail address, shown on request"),
+    AfterValidator(_address_or_none),
+]
+Citation = Annotated[
+    Lines,
+    Field(max_length=5000, description="BibTeX entry of the challenge's paper"),
+    AfterValidator(_entry_or_none),
+]
+
+
+class LongTexts(BaseModel):
+    """The texts that tell of nobody how to reach them; the tagline stands with the title."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
 
-    tagline: Annotated[str, Field(max_length=160, pattern="^[^\0\r\n]*$", description="one sentence")] = ""
     overview: Annotated[Lines, Field(max_length=LONGEST, description="Markdown")] = ""
     rules: Annotated[
         Lines,
         Field(max_length=LONGEST, description="Markdown, after what the server knows itself"),
     ] = ""
     organisers: Annotated[Lines, Field(max_length=2000, description="who they are, Markdown")] = ""
-    contact: Annotated[
-        str,
-        Field(max_length=254, description="an e-mail address, shown on request"),
-        AfterValidator(_address_or_none),
-    ] = ""
-    citation: Annotated[
-        Lines,
-        Field(max_length=5000, description="BibTeX entry of the challenge's paper"),
-        AfterValidator(_entry_or_none),
-    ] = ""
+    citation: Citation = ""
+
+
+class NewTexts(LongTexts):
+    """All texts of a challenge; an empty one is not shown."""
+
+    tagline: Tagline = ""
+    contact: Contact = ""
     version: Annotated[
         int, Field(ge=0, le=2**31 - 1, description="the version that was edited; 0 if there was none")
     ] = 0
@@ -193,11 +205,22 @@ def set_texts(platform: Platform, actor: Actor, code: str, new: NewTexts) -> int
     return version
 
 
-def replace_texts(session: Session, actor: Actor, challenge: Challenge, new: NewTexts) -> int:
-    """Set the texts of a locked challenge as `set_texts` does, in the transaction of the caller."""
+def replace_texts(
+    session: Session,
+    actor: Actor,
+    challenge: Challenge,
+    new: NewTexts,
+    facts: Mapping[str, str] = MappingProxyType({}),
+) -> int:
+    """Set the texts of a locked challenge as `set_texts` does, in the transaction of the caller.
+
+    facts: columns of the challenge that are changed with them, under the same version.
+    """
     page = session.get(ChallengePage, challenge.id)
     before = {field: getattr(page, field) if page else "" for field in FIELDS}
-    changed = [field for field in FIELDS if before[field] != getattr(new, field)]
+    before |= {name: getattr(challenge, name) for name in facts}
+    after = {field: getattr(new, field) for field in FIELDS} | dict(facts)
+    changed = [field for field in after if before[field] != after[field]]
     if not changed:
         return page.version if page else 0
     if new.version != (page.version if page else 0):
@@ -206,7 +229,7 @@ def replace_texts(session: Session, actor: Actor, challenge: Challenge, new: New
         page = ChallengePage(challenge_id=challenge.id, version=0)
         session.add(page)
     for field in changed:
-        setattr(page, field, getattr(new, field))
+        setattr(challenge if field in facts else page, field, after[field])
     page.version += 1
     page.changed_at, page.changed_by = func.clock_timestamp(), actor.user_id
     audit.record(
@@ -215,15 +238,15 @@ def replace_texts(session: Session, actor: Actor, challenge: Challenge, new: New
         "page.change",
         f"challenge {challenge.id}",
         challenge_id=challenge.id,
-        before={"version": page.version - 1},
-        after={"version": page.version},
+        before={"version": page.version - 1} | {name: before[name] for name in changed if name in facts},
+        after={"version": page.version} | {name: after[name] for name in changed if name in facts},
         details={"changed": changed},
     )
     return page.version
 
 
 def _too_late(sheet: TextSheet) -> str:
-    when = f" at {sheet.changed_at:%Y-%m-%d %H:%M} UTC" if sheet.changed_at else ""
+    when = f" at {sheet.changed_at:{MINUTE}}" if sheet.changed_at else ""
     return (
         f"{sheet.changed_by or 'Another organiser'} saved version {sheet.version} of these texts{when}, after you had opened "
         "them. Nothing of yours was saved"

@@ -15,6 +15,7 @@ from app.core.rate_limits import Limited
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
 from app.web.forms import Form, TheForm
+from app.web.route_marks import marked
 
 router = APIRouter()
 organising: Final = [requires(Action.ORGANISE)]
@@ -52,6 +53,7 @@ def _page(
 
 
 @router.post(f"{HERE}/visibility", dependencies=organising)
+@marked(done="Who sees the challenge is saved.")
 def change(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
 ) -> Response:
@@ -86,6 +88,7 @@ def create_code(
 
 
 @router.post(f"{HERE}/invitations/{{invitation_id}}/revoke", dependencies=organising)
+@marked(done="The code is revoked.")
 def revoke(platform: ThePlatform, actor: CurrentActor, challenge: str, invitation_id: int) -> Response:
     """Revoke an invitation."""
     visibility.revoke(platform, actor, challenge, invitation_id)
@@ -93,6 +96,7 @@ def revoke(platform: ThePlatform, actor: CurrentActor, challenge: str, invitatio
 
 
 @router.post(f"{HERE}/invited/{{user_id}}/remove", dependencies=organising)
+@marked(done="The person is removed.")
 def remove_person(platform: ThePlatform, actor: CurrentActor, challenge: str, user_id: int) -> Response:
     """Remove a person who has redeemed a code."""
     visibility.remove_person(platform, actor, challenge, user_id)
@@ -123,6 +127,7 @@ def _invited(request: Request, platform: Platform, code: str) -> Response:
 
 
 @router.post("/invited/{code}", dependencies=[requires(Action.MANAGE_ACCOUNT), limited(Limited.CODE)])
+@marked(done="You are invited to this challenge now.")
 def redeem(request: Request, platform: ThePlatform, actor: CurrentActor, code: str) -> Response:
     """Redeem a code."""
     try:

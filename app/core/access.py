@@ -4,12 +4,12 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Final, TypeVar
 
-from sqlalchemy import ColumnElement, Select, and_, false, or_, select, true
+from sqlalchemy import ColumnElement, Select, and_, false, not_, or_, select, true
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from app.core.errors import ForbiddenError, NotFoundError
+from app.core.errors import ConflictError, ForbiddenError, NotFoundError
 from app.models import Challenge, ChallengeInvitation, ChallengeVisibility, InvitedPerson, Member, Role
 
 
@@ -449,9 +449,14 @@ def visible_to(actor: Actor, challenge: Number, *, in_lists: bool = False) -> Co
     """The condition for rows of challenges that the actor may see. challenge: the column with the id of the challenge.
 
     in_lists: only challenges that a list, a feed or a search shows this actor: of those that are reached by their address
-    alone, the actor's own.
+    alone, the actor's own, and none that is archived.
     """
-    return true() if actor.is_admin else challenge.in_(_visible_challenges(actor, in_lists=in_lists))
+    seen = true() if actor.is_admin else challenge.in_(_visible_challenges(actor, in_lists=in_lists))
+    return and_(seen, not_(_is_archived(challenge))) if in_lists else seen
+
+
+def _is_archived(challenge: Number) -> ColumnElement[bool]:
+    return challenge.in_(select(Challenge.id).where(Challenge.archived_at.is_not(None)))
 
 
 def _visible_challenges(actor: Actor, *, in_lists: bool) -> Select[int]:
@@ -491,6 +496,18 @@ def no_challenge(code: str) -> NotFoundError:
     return NotFoundError(f"there is no challenge {code!r}")
 
 
+ARCHIVED: Final = (
+    "This challenge is archived: nothing in it changes until one of its owners takes it back under Settings"
+)
+
+
+def require_active(session: Session, challenge_id: int) -> None:
+    """Raise ConflictError if a challenge is archived. Whoever changes something in one asks this, or `require`."""
+    is_archived = select(Challenge.id).where(Challenge.id == challenge_id, _is_archived(Challenge.id))
+    if session.scalar(is_archived) is not None:
+        raise ConflictError(ARCHIVED)
+
+
 T = TypeVar("T")
 
 
@@ -507,13 +524,13 @@ def require(
     """Return the row that a statement selects, of a challenge in which the actor may do `action`.
 
     challenge: the column with the id of the challenge; lock: against changes until the end of the transaction, while rows
-    that refer to this one can still be added.
+    that refer to this one can still be added; who locks means to change something, which an archived challenge refuses.
 
-    Raises `missing` if there is no such row or the actor may not see the challenge, and ForbiddenError if they see it but may
-    not do `action` there.
+    Raises `missing` if there is no such row or the actor may not see the challenge, ForbiddenError if they see it but may
+    not do `action` there, and ConflictError if it is archived.
     """
     is_permitted = rows_for(actor, action, challenge=challenge)
-    whole = statement.add_columns(is_permitted).where(visible_to(actor, challenge))
+    whole = statement.add_columns(_is_archived(challenge), is_permitted).where(visible_to(actor, challenge))
     if lock:
         whole = whole.with_for_update(key_share=True).execution_options(populate_existing=True)
     row = session.execute(whole).one_or_none()
@@ -523,6 +540,8 @@ def require(
         raise ForbiddenError(
             f"Only {'owners' if action is Action.OWN else 'organisers'} of this challenge may do this"
         )
+    if row[-2] and (action is Action.JOIN_TEAM or (lock and action is Action.ORGANISE)):
+        raise ConflictError(ARCHIVED)
     found: T = row[0]
     return found
 

@@ -535,6 +535,16 @@ class MessageLimit(Refusal):
     title = "Too many requests"
 
 
+class ReportLimit(Refusal):
+    """A person reports at most 10 labels a day, and an image has at most 50 open reports. The Retry-After header has the
+    seconds until the next is accepted, if that depends on the time alone.
+    """
+
+    code = "report-limit"
+    status = 429
+    title = "Too many reports"
+
+
 class NamesAsker(Refusal):
     """What would be published contains names of the team that asked; the message lists them. Remove them, or send
     `names_may_stay`.

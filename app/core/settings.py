@@ -390,6 +390,13 @@ class Settings(LoginSettings):
         Field(description="sender of mail; default heldout@ the host of the public URL"),
     ] = None
 
+    try_it_now: Annotated[
+        bool,
+        Field(
+            description="whether visitors of the sample may have the server submit an archive of its own to see how scoring works"
+        ),
+    ] = True
+
     webhook_http: Annotated[
         bool, Field(description="whether webhooks may use plain HTTP, which anybody on the way can read")
     ] = False

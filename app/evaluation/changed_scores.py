@@ -1,36 +1,119 @@
-"""Which teams are told that a re-scoring has changed what participants see of their scores."""
+"""Which teams are told that a re-scoring has changed what participants see of their scores and ranks."""
 
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, literal, or_, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Integer,
+    Select,
+    and_,
+    case,
+    column,
+    func,
+    literal,
+    or_,
+    select,
+    values,
+)
 from sqlalchemy.orm import Session, aliased
 
 from app.challenges import challenges
+from app.challenges.challenges import PhaseView
 from app.challenges.disclosure import HELD_OUT_DECIMALS, Visibility, public_visibility
 from app.jobs import events
-from app.models import ClassScore, EventKind, Rescore, Result, ResultState, Run, RunState
+from app.models import (
+    Board,
+    ClassScore,
+    EventKind,
+    Method,
+    Rescore,
+    Result,
+    ResultState,
+    Run,
+    RunState,
+)
+from app.results import recording, standings
 
 
-def record_changed_scores(session: Session, rescore: Rescore) -> int:
-    """Record an event for each team of whose results the public sees other values now; return how many teams these are.
+@dataclass(frozen=True, slots=True)
+class _PublicRank:
+    """Where the public sees a result on its board. rank: None without a mean."""
+
+    team_id: int
+    rank: int | None
+
+
+Ranks = Mapping[int, _PublicRank]
+"""The public ranks of the results on the boards of a phase."""
+
+
+def public_ranks(session: Session, rescore: Rescore) -> Ranks:
+    """Return the ranks on the public boards of a phase, as readers see them; of a single result nothing is compared."""
+    phase = _phase(session, rescore)
+    key = standings.rank_column(public_visibility(phase))
+    if key is None or rescore.result_id is not None:
+        return {}
+    value = func.nullif(key, -1)
+    place = func.rank().over(partition_by=Result.competition, order_by=value.desc().nulls_last())
+    statement = (
+        select(Result.id, Method.team_id, case((value.is_not(None), place)))
+        .join(Board, recording.is_on_board())
+        .join(Result.method)
+        .where(Result.phase_id == rescore.phase_id, standings.is_shown())
+    )
+    return {result: _PublicRank(team, rank) for result, team, rank in session.execute(statement)}
+
+
+def changed_results(session: Session, rescore: Rescore) -> dict[int, int]:
+    """Return of how many results of each team the public is about to see other values.
 
     Call it before the new runs are published, which are compared with those on the boards, and after ladders were carried over.
     What the phase hides is not compared: that it has changed would be a bit of hidden scores.
     """
+    visibility = public_visibility(_phase(session, rescore))
+    if not visibility.means:
+        return {}
+    changed = _changed_results(rescore.id, visibility).subquery()
+    counts = select(changed.c.team_id, func.count()).group_by(changed.c.team_id)
+    return dict(session.execute(counts).all())
+
+
+def record(
+    session: Session, rescore: Rescore, changed: Mapping[int, int], before: Ranks, after: Ranks
+) -> int:
+    """Record an event for each team of whose results the public sees other values or ranks now; return how many teams these are.
+
+    changed: as of `changed_results`; before, after: the ranks before the boards switched, and after.
+    """
+    moved = Counter(
+        each.team_id
+        for result_id, each in after.items()
+        if (old := before.get(result_id)) and old.rank != each.rank
+    )
+    told = [(team, changed.get(team, 0), moved[team]) for team in sorted(changed.keys() | moved.keys())]
+    if not told:
+        return 0
+    phase = _phase(session, rescore)
+    row = values(
+        column("team_id", BigInteger), column("results", Integer), column("ranks", Integer), name="told"
+    )
+    rows = row.data(told)
+    details = func.jsonb_build_object("rescore", rescore.id, "results", rows.c.results, "ranks", rows.c.ranks)
+    teams = select(
+        literal(phase.challenge_id).label("challenge_id"), literal(phase.id).label("phase_id"), rows.c.team_id,
+        details.label("details"),
+    )  # fmt: skip
+    return events.record_each(session, EventKind.RESCORED, teams)
+
+
+def _phase(session: Session, rescore: Rescore) -> PhaseView:
     phase = challenges.phase_of_id(session, rescore.phase_id)
     assert phase is not None
-    visibility = public_visibility(phase)
-    if not visibility.means:
-        return 0
-    changed = _changed_results(rescore.id, visibility).subquery()
-    details = func.jsonb_build_object("rescore", rescore.id, "results", func.count())
-    teams = select(
-        literal(phase.challenge_id).label("challenge_id"),
-        literal(phase.id).label("phase_id"),
-        changed.c.team_id,
-        details.label("details"),
-    ).group_by(changed.c.team_id)
-    return events.record_each(session, EventKind.RESCORED, teams)
+    return phase
 
 
 def _changed_results(rescore_id: int, visibility: Visibility) -> Select[*tuple[Any, ...]]:

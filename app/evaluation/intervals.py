@@ -35,6 +35,8 @@ def compute(platform: Platform, payload: Mapping[str, Any]) -> None:
     run_id = int(payload["run_id"])
     with platform.transaction() as session:
         run = scored_runs.scored_run(session, run_id)
+        if run is None and scored_runs.was_discarded(session, run_id):
+            return
     if run is None:
         raise NotFoundError(f"there is no scored run {run_id} with statistics")
     settings = platform.settings

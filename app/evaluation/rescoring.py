@@ -1,16 +1,21 @@
-"""Re-scoring: score results again in the background, then switch all boards at once."""
+"""Re-scoring: score results again in the background, then switch all boards at once.
+
+For a new ground truth the new scores are a preview for organisers until one of them confirms it (`publishing`). Any other
+re-scoring is confirmed from the start.
+"""
 
 import enum
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import structlog
 from sqlalchemy import (
     ColumnElement,
     Select,
     and_,
+    delete,
     exists,
     func,
     insert,
@@ -26,21 +31,23 @@ from sqlalchemy.orm import Session, aliased, joinedload
 
 import heldout_scoring
 from app.challenges import challenges, news, versions
-from app.challenges.challenges import organised_by
+from app.challenges.challenges import PhaseView, organised_by
 from app.core import audit
-from app.core.access import Actor
+from app.core.access import Actor, require_active
 from app.core.database import violated_constraint
 from app.core.errors import ConflictError, NotFoundError
 from app.core.paging import RowPage, page_of
-from app.evaluation.changed_scores import record_changed_scores
-from app.evaluation.scoring import ENDED
+from app.evaluation import changed_scores
 from app.images import making
 from app.images.making import UnusedContents
-from app.jobs import events, queue
+from app.jobs import events, heartbeats, places, queue
 from app.models import (
     Board,
+    ClassScore,
+    DamagedContent,
     Decision,
     EventKind,
+    Exhibit,
     GroundTruth,
     Intake,
     IntakeState,
@@ -51,10 +58,14 @@ from app.models import (
     Result,
     ResultState,
     Run,
+    RunAnalysis,
     RunState,
+    TruthCopy,
+    Upload,
 )
 from app.platform import Platform
 from app.results import ladder, recording, withdrawing
+from app.submissions import retention, uploads
 
 log = structlog.get_logger()
 
@@ -77,7 +88,10 @@ class UndecidedCursor:
 
 @dataclass(frozen=True, slots=True)
 class UndecidedRun:
-    """A run that a re-scoring could not score. The boards switch once all of these are decided."""
+    """A run that a re-scoring could not score. The boards switch once all of these are decided.
+
+    damaged: what must be repaired before it can be scored, such as a stored archive; None for one that was refused or failed.
+    """
 
     run: int
     result: int
@@ -86,6 +100,7 @@ class UndecidedRun:
     method: str
     state: RunState
     failure_message: str | None
+    damaged: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +114,39 @@ class RescoreView:
     created_at: datetime
     undecided: tuple[UndecidedRun, ...] = ()  # one page of them
     next: int | None = None  # the last run of the page, None if it is the last page
+    confirmed_at: datetime | None = (
+        None  # None: the boards switch only when an organiser publishes the new scores
+    )
+    paused_at: datetime | None = None
+    seconds: int | None = (
+        None  # until the other runs are scored, as those before took; None if nobody can say
+    )
+
+    @property
+    def has_preview(self) -> bool:
+        """Whether every result is scored or decided, and an organiser has to publish or discard the new scores."""
+        return self.confirmed_at is None and self.done == self.total and not self.failed
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it changes by itself: runs are waited for or, after these, the switch of the boards."""
+        return self.paused_at is None and (
+            self.done < self.total or bool(self.confirmed_at and not self.failed)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RescorePlan:
+    """What scoring a phase again would do. seconds: how long it would take; None if no worker of this version is alive.
+
+    confirmed: whether the boards would switch by themselves, and not only when an organiser publishes the new scores.
+    """
+
+    runs: int
+    seconds: int | None
+    version: int  # of the ground truth that the results would be scored under
+    shown: int  # the version that the boards show
+    confirmed: bool
 
 
 def rescore_refusal(state: ResultState) -> str | None:
@@ -117,28 +165,31 @@ def rescore_refusal(state: ResultState) -> str | None:
 MOST_UNDECIDED = 50  # runs per page
 UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
 UNSCORED = (RunState.REFUSED, RunState.FAILED)
+ABANDONED: Final = "the re-scoring was abandoned"
+DAMAGED: Final = "it waited until damaged data on the server would be repaired"
+UNSYNCHRONISED: Final = {"synchronize_session": False}
 NEW_RUN_COLUMNS = ("result_id", "rescore_id", "ground_truth_id", "protocol", "scorer", "team_id")
 
 
-def open_rescore_ids(session: Session) -> list[int]:
-    """List re-scorings that have neither switched their boards nor been abandoned."""
-    statement = select(Rescore.id).where(Rescore.activated_at.is_(None), Rescore.abandoned_at.is_(None))
-    return list(session.scalars(statement.order_by(Rescore.id)))
+def is_open() -> ColumnElement[bool]:
+    """The condition for re-scorings that have neither switched their boards nor been abandoned."""
+    return and_(Rescore.activated_at.is_(None), Rescore.abandoned_at.is_(None))
+
+
+def open_rescore_ids(session: Session, *which: ColumnElement[bool]) -> list[int]:
+    """List open re-scorings that match these conditions."""
+    return list(session.scalars(select(Rescore.id).where(is_open(), *which).order_by(Rescore.id)))
 
 
 def lock_open_rescore(session: Session, rescore_id: int) -> Rescore | None:
     """Load and lock a re-scoring that is still in progress."""
-    statement = select(Rescore).where(
-        Rescore.id == rescore_id, Rescore.activated_at.is_(None), Rescore.abandoned_at.is_(None)
-    )
-    return session.scalar(statement.with_for_update())
+    statement = select(Rescore).where(Rescore.id == rescore_id, is_open())
+    return session.scalar(statement.with_for_update().execution_options(populate_existing=True))
 
 
 def has_open_rescore(session: Session, phase_id: int) -> bool:
     """Whether a re-scoring of the phase is in progress."""
-    statement = select(Rescore.id).where(
-        Rescore.phase_id == phase_id, Rescore.activated_at.is_(None), Rescore.abandoned_at.is_(None)
-    )
+    statement = select(Rescore.id).where(Rescore.phase_id == phase_id, is_open())
     return session.scalar(statement.limit(1)) is not None
 
 
@@ -148,8 +199,14 @@ def lock_boards(session: Session, phase_id: int) -> list[Board]:
     return list(session.scalars(statement))
 
 
+def _is_scored_again(phase_id: int) -> ColumnElement[bool]:
+    """The condition for results that a re-scoring of a phase scores: those on its boards, and withdrawn ones whose means these show."""
+    is_step = and_(Result.state == ResultState.WITHDRAWN, ladder.is_step())
+    return and_(Result.phase_id == phase_id, or_(Result.state == ResultState.SCORED, is_step))
+
+
 def queue_missing_runs(session: Session, rescore: Rescore) -> int:
-    """Queue a run for every result on the boards that has no run of this re-scoring yet. Returns the number of runs."""
+    """Queue a run for every result that is scored again and has no run of this re-scoring yet. Returns the number of runs."""
     existing = aliased(Run)
     has_run = exists().where(existing.result_id == Result.id, existing.rescore_id == rescore.id)
     new_runs = (
@@ -160,8 +217,7 @@ def queue_missing_runs(session: Session, rescore: Rescore) -> int:
         .join(Result.method)
         .join(Board, (Board.phase_id == Result.phase_id) & (Board.competition == Result.competition))
         .where(
-            Result.phase_id == rescore.phase_id,
-            Result.state == ResultState.SCORED,
+            _is_scored_again(rescore.phase_id),
             Result.id == rescore.result_id if rescore.result_id is not None else true(),
             ~has_run,
         )
@@ -243,6 +299,17 @@ def _is_open(rescore_id: int) -> ColumnElement[bool]:
     return and_(Run.rescore_id == rescore_id, Run.state.in_((*UNFINISHED, *UNSCORED)), Run.decision.is_(None))
 
 
+def _waits_for_repair() -> ColumnElement[bool]:
+    """The condition for runs whose job waits until damaged content is repaired."""
+    damaged = exists().where(Job.run_id == Run.id, Job.damaged_content_id.is_not(None)).correlate(Run)
+    return and_(Run.state == RunState.QUEUED, damaged)
+
+
+def _is_undecided() -> ColumnElement[bool]:
+    """The condition for runs of a re-scoring that an organiser can decide about."""
+    return and_(Run.decision.is_(None), or_(Run.state.in_(UNSCORED), _waits_for_repair()))
+
+
 def is_waiting(session: Session, rescore_id: int) -> bool:
     """Whether a re-scoring still waits for a run or for an organiser's decision."""
     return session.scalar(select(Run.id).where(_is_open(rescore_id)).limit(1)) is not None
@@ -300,12 +367,21 @@ def move_queued_runs(session: Session, phase_id: int) -> int:
     return len(session.scalars(statement, execution_options={"synchronize_session": False}).all())
 
 
-def abandon_runs(session: Session, rescore_id: int, message: str) -> None:
-    """End the unfinished runs of an abandoned re-scoring. Running ones lose their claim."""
-    unfinished = (Run.rescore_id == rescore_id, Run.state.in_(UNFINISHED))
-    queue.delete_runs(session, *unfinished)
-    values = {"state": RunState.ABANDONED, "failure_message": message, "finished_at": func.clock_timestamp()}
-    session.execute(update(Run).where(*unfinished).values(values))
+def discard_runs(session: Session, rescore_id: int) -> None:
+    """End the runs of an abandoned re-scoring, and delete what was scored, also of results that were withdrawn meanwhile.
+
+    Running ones lose their claim. The statistics in private storage are swept once nothing refers to them.
+    """
+    own = (Run.rescore_id == rescore_id, Run.state.in_((*UNFINISHED, RunState.SCORED)))
+    queue.delete_runs(session, *own)
+    runs = select(Run.id).where(*own)
+    for table in (ClassScore, Exhibit, RunAnalysis):
+        session.execute(delete(table).where(table.run_id.in_(runs)), execution_options=UNSYNCHRONISED)
+    values = {
+        "state": RunState.ABANDONED, "failure_message": ABANDONED, "statistics_key": None, "receipt": None, "plain_receipt": None,
+        "finished_at": func.coalesce(Run.finished_at, func.clock_timestamp()),
+    }  # fmt: skip
+    session.execute(update(Run).where(*own).values(values), execution_options=UNSYNCHRONISED)
 
 
 def requeue_undecided_runs(session: Session, rescore_id: int, run_id: int | None = None) -> int:
@@ -335,11 +411,11 @@ def open_rescores(
         select(
             Rescore,
             func.count(Run.id).label("total"),
-            func.count().filter(Run.state.in_(ENDED)).label("done"),
-            func.count().filter(Run.state.in_(UNSCORED), Run.decision.is_(None)).label("failed"),
+            func.count().filter(Run.state.not_in(UNFINISHED)).label("done"),
+            func.count().filter(_is_undecided()).label("failed"),
         )
         .outerjoin(Run, Run.rescore_id == Rescore.id)
-        .where(Rescore.phase_id.in_(phases), Rescore.activated_at.is_(None), Rescore.abandoned_at.is_(None))
+        .where(Rescore.phase_id.in_(phases), is_open())
         .group_by(Rescore.id)
         .order_by(Rescore.id)
     )
@@ -356,16 +432,48 @@ def open_rescores(
             created_at=rescore.created_at,
             undecided=page.rows,
             next=page.next,
+            confirmed_at=rescore.confirmed_at,
+            paused_at=rescore.paused_at,
+            seconds=pace(session, rescore.scorer).expected_seconds(row.total - row.done),
         )
     return views
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast runs are scored. slots: of live workers; seconds: that a run took lately, None if none was scored."""
+
+    slots: int
+    seconds: float | None
+
+    def expected_seconds(self, runs: int) -> int | None:
+        """Return how long so many runs take in an empty queue; None if nobody can say.
+
+        >>> Pace(2, 70.0).expected_seconds(5), Pace(0, 70.0).expected_seconds(5)
+        (240, None)
+        """
+        known = runs and self.slots and self.seconds is not None
+        return places.expected_wait(runs, self.slots, self.seconds or 0) if known else None
+
+
+def pace(session: Session, scorer: str = heldout_scoring.SCORER) -> Pace:
+    """Return how fast runs of a scorer version are scored now."""
+    return Pace(heartbeats.slots_by_scorer(session).get(scorer, 0), places.typical_run_seconds(session))
+
+
+def count_undecided(session: Session, rescore_id: int) -> int:
+    """Count the runs of a re-scoring that await a decision."""
+    return session.scalar(select(func.count(Run.id)).where(_is_open(rescore_id), _is_undecided())) or 0
 
 
 def undecided_runs(session: Session, rescore_id: int, after: int) -> RowPage[UndecidedRun]:
     """Return a page of the runs of a re-scoring that await a decision."""
     statement = (
-        select(Run)
+        select(Run, DamagedContent.what)
+        .outerjoin(Job, Job.run_id == Run.id)
+        .outerjoin(DamagedContent, DamagedContent.id == Job.damaged_content_id)
         .options(joinedload(Run.result).joinedload(Result.method).load_only(Method.name))
-        .where(_is_open(rescore_id), Run.state.in_(UNSCORED), Run.id > after)
+        .where(_is_open(rescore_id), _is_undecided(), Run.id > after)
         .order_by(Run.id)
         .limit(MOST_UNDECIDED + 1)
     )
@@ -378,8 +486,9 @@ def undecided_runs(session: Session, rescore_id: int, after: int) -> RowPage[Und
             method=run.result.method.name,
             state=run.state,
             failure_message=run.failure_message,
+            damaged=damaged,
         )
-        for run in session.scalars(statement)
+        for run, damaged in session.execute(statement)
     ]
     return page_of(rows, MOST_UNDECIDED, number=lambda row: row.run)
 
@@ -393,10 +502,8 @@ def lock_undecided_run(session: Session, actor: Actor, run_id: int) -> Run | Non
         .where(
             organised_by(actor),
             Run.id == run_id,
-            Run.state.in_(UNSCORED),
-            Run.decision.is_(None),
-            Rescore.activated_at.is_(None),
-            Rescore.abandoned_at.is_(None),
+            _is_undecided(),
+            is_open(),
         )
         .with_for_update(of=Run)
     )
@@ -426,40 +533,16 @@ def rescore_phase(
 ) -> int:
     """Start to score a phase's results, or one of them, again under its newest ground truth and this scorer.
 
+    It is confirmed at once unless there is something to look at before the boards switch: results under a new ground truth.
     actor: None for the command line. Returns the id of the re-scoring. Raises NotFoundError if the actor does not organise the
     phase or it has no ground truth. Raises ConflictError if the phase is already being scored again, a worker is applying a data set
     to it, or its newest version lacks a competition with a board; for a single result, if it has no score or would get another ground
     truth or scorer than the rest of its board.
     """
     with platform.transaction() as session:
-        phase = (
-            challenges.require_phase(session, actor, phase_id)
-            if actor
-            else challenges.find_phase_of_id(session, phase_id)
-        )
+        phase = _phase(session, actor, phase_id)
         boards = lock_boards(session, phase_id)
-        truth = challenges.newest_truth(session, phase_id)
-        if truth is None:
-            raise NotFoundError("this phase has no ground truth; import it first")
-        if _is_being_applied(session, phase_id):
-            raise ConflictError(
-                "a worker is applying a data set to this phase; score it again once that is done, or the scores would be"
-                " those of the version before"
-            )
-        lost = [
-            f"comp{board.competition}: {reason}"
-            for board in boards
-            if (reason := (truth.not_offered or {}).get(str(board.competition)))
-        ]
-        if lost:
-            raise ConflictError(
-                f"version {truth.version} lacks what competitions with a board need ({'; '.join(lost)}); apply annotation"
-                " that has it first"
-            )
-        if has_open_rescore(session, phase_id):
-            raise ConflictError(
-                "this phase is already being scored again; wait until it is done, or abandon the re-scoring"
-            )
+        truth = _new_truth(session, phase_id, boards)
         versions = {(board.ground_truth_id, board.scorer) for board in boards}
         if result_id is not None and versions != {(truth.id, heldout_scoring.SCORER)}:
             raise ConflictError(
@@ -477,14 +560,90 @@ def rescore_phase(
         count = queue_missing_runs(session, rescore)
         if result_id is not None and not count:
             raise ConflictError(f"result {result_id} no longer has a score")
-        _record(session, actor, "rescore.request", rescore, phase.challenge_id, runs=count)
+        if not needs_confirmation(phase, boards, truth, count):
+            rescore.confirmed_at = func.clock_timestamp()
+        record(session, actor, "rescore.request", rescore, phase.challenge_id, runs=count)
     platform.cache.expire_versions()
     log.info("rescore requested", rescore=rescore.id, runs=count)
     platform.notifier.wake_workers(count=min(count, platform.settings.workers))
     return rescore.id
 
 
-def _is_being_applied(session: Session, phase_id: int) -> bool:
+def _phase(session: Session, actor: Actor | None, phase_id: int) -> PhaseView:
+    """Return a phase that may be scored again. actor: None for the command line."""
+    if actor:
+        phase = challenges.require_phase(session, actor, phase_id)
+    else:
+        phase = challenges.find_phase_of_id(session, phase_id)
+    require_active(session, phase.challenge_id)
+    return phase
+
+
+def _new_truth(session: Session, phase_id: int, boards: Sequence[Board]) -> GroundTruth:
+    """Return the ground truth under which a phase can be scored again. Raises NotFoundError, ConflictError."""
+    truth = challenges.newest_truth(session, phase_id)
+    if truth is None:
+        raise NotFoundError("this phase has no ground truth; import it first")
+    if is_being_applied(session, phase_id):
+        raise ConflictError(
+            "a worker is applying a data set to this phase; score it again once that is done, or the scores would be"
+            " those of the version before"
+        )
+    if (copy := session.get(TruthCopy, phase_id)) and not copy.message:
+        does = "applies corrected labels" if copy.is_corrected else f"goes back to version {copy.version}"
+        raise ConflictError(
+            f"a worker {does} of this phase; score it again once that is done, or the scores would be"
+            " those of the version before"
+        )
+    lost = [
+        f"comp{board.competition}: {reason}"
+        for board in boards
+        if (reason := (truth.not_offered or {}).get(str(board.competition)))
+    ]
+    if lost:
+        raise ConflictError(
+            f"version {truth.version} lacks what competitions with a board need ({'; '.join(lost)}); apply annotation"
+            " that has it first"
+        )
+    if has_open_rescore(session, phase_id):
+        raise ConflictError(
+            "this phase is already being scored again; wait until its new scores are published, or discard the re-scoring"
+        )
+    return truth
+
+
+def needs_confirmation(phase: PhaseView, boards: Iterable[Board], truth: GroundTruth, runs: int) -> bool:
+    """Whether organisers look at the new scores before the boards switch: there are any, of a new ground truth, and the
+    challenge is no draft.
+    """
+    is_new = any(board.ground_truth_id != truth.id for board in boards)
+    return is_new and runs > 0 and not phase.is_draft
+
+
+def is_confirmed(platform: Platform, rescore_id: int) -> bool:
+    """Whether the boards of a re-scoring switch by themselves."""
+    with platform.transaction() as session:
+        return session.get_one(Rescore, rescore_id).confirmed_at is not None
+
+
+def plan(platform: Platform, actor: Actor, phase_id: int) -> RescorePlan:
+    """Return what scoring a phase again would do, and start nothing. Raises as `rescore_phase` does."""
+    with platform.snapshot() as session:
+        phase = _phase(session, actor, phase_id)
+        boards = session.scalars(select(Board).where(Board.phase_id == phase_id)).all()
+        truth = _new_truth(session, phase_id, boards)
+        shown = versions.shown_truth(session, phase_id)
+        runs = session.scalar(select(func.count(Result.id)).where(_is_scored_again(phase_id))) or 0
+        return RescorePlan(
+            runs=runs,
+            seconds=pace(session).expected_seconds(runs),
+            version=truth.version,
+            shown=shown.version if shown else 0,
+            confirmed=not needs_confirmation(phase, boards, truth, runs),
+        )
+
+
+def is_being_applied(session: Session, phase_id: int) -> bool:
     """Whether a worker applies a data set to this phase, or soon will."""
     phase = session.get_one(Phase, phase_id)
     requests = session.scalars(
@@ -511,6 +670,8 @@ def rescore_one_result(
     """
     with platform.transaction() as session:
         own_phase = organised_phase_of_result(session, actor, result_id)
+        if own_phase is not None:
+            require_active(session, challenge_of_phase(session, own_phase))
     if own_phase is None or phase_id not in (None, own_phase):
         raise NotFoundError(f"there is no result {result_id}" + (" in this phase" if own_phase else ""))
     if not _queue_unscored_result(platform, actor, result_id):
@@ -551,21 +712,23 @@ def _queue_unscored_result(platform: Platform, actor: Actor | None, result_id: i
     return True
 
 
-def _record(
+def record(
     session: Session, actor: Actor | None, action: str, rescore: Rescore, challenge_id: int, **details: int
 ) -> None:
+    """Record in the audit log what was done to a re-scoring. actor: None for the command line and the server."""
     facts = {"phase": rescore.phase_id, "result": rescore.result_id, **details}
     by = actor.user_id if actor else None
     audit.record(session, by, action, f"re-scoring {rescore.id}", challenge_id=challenge_id, details=facts)
 
 
 def activate_complete(platform: Platform) -> int:
-    """Switch the boards of every complete re-scoring. Returns the number of re-scorings.
+    """Switch the boards of every complete re-scoring that is confirmed. Returns the number of re-scorings.
 
     Safe at any time and from several workers. If no re-scoring is complete, this takes only one index lookup each.
     """
     with platform.transaction() as session:
-        waiting = {number: is_waiting(session, number) for number in open_rescore_ids(session)}
+        confirmed = open_rescore_ids(session, Rescore.confirmed_at.is_not(None))
+        waiting = {number: is_waiting(session, number) for number in confirmed}
     return sum(_activate_if_complete(platform, number) for number, waits in waiting.items() if not waits)
 
 
@@ -576,10 +739,10 @@ def _activate_if_complete(platform: Platform, rescore_id: int) -> bool:
         return False  # the sweep of a process that can describe it switches the boards
     with platform.transaction() as session:
         rescore = lock_open_rescore(session, rescore_id)
-        if rescore is None or is_waiting(session, rescore_id):
+        if rescore is None or rescore.confirmed_at is None or is_waiting(session, rescore_id):
             return False
         late = queue_missing_runs(session, rescore)  # for results published since the re-scoring started
-        unused = None if late else _activate(session, rescore)
+        unused = None if late else activate(session, rescore)
     if late:
         platform.notifier.wake_workers()
     if unused:
@@ -587,20 +750,22 @@ def _activate_if_complete(platform: Platform, rescore_id: int) -> bool:
     return not late
 
 
-def _activate(session: Session, rescore: Rescore) -> UnusedContents | None:
-    """Switch the boards to the new runs and versions. Readers see either the old board or the new one.
+def activate(session: Session, rescore: Rescore) -> UnusedContents | None:
+    """Switch the boards to the new runs and versions of a locked re-scoring. Readers see either the old board or the new one.
 
     Returns what is left of images that came to an end with it.
     """
-    unused = None
+    unused, before = None, changed_scores.public_ranks(session, rescore)
     if rescore.result_id is None:
         announce_new_truth(session, rescore)
         unused = _switch_boards(session, rescore)
         move_queued_runs(session, rescore.phase_id)
     ladder.carry_over(session, rescore.id)
-    told = record_changed_scores(session, rescore)
+    changed = changed_scores.changed_results(session, rescore)
     count = recording.publish(session, Run.rescore_id == rescore.id)
     kept = recording.keep(session, rescore.id)
+    after = changed_scores.public_ranks(session, rescore)
+    told = changed_scores.record(session, rescore, changed, before, after)
     rescore.activated_at = func.clock_timestamp()
     if rescore.result_id is None:
         _record_truth_in_use(session, rescore)
@@ -617,12 +782,36 @@ def _switch_boards(session: Session, rescore: Rescore) -> UnusedContents:
     truth = session.get_one(GroundTruth, rescore.ground_truth_id, populate_existing=True)
     before = versions.shown_truth(session, phase.id)
     versions.show(session, phase, truth, rescore.scorer)
+    _tell_outdated_uploads(session, phase)
     audit.record(
-        session, rescore.requested_by, "rescore.switch", f"phase {phase.id}", challenge_id=phase.challenge_id,
+        session, rescore.confirmed_by or rescore.requested_by, "rescore.switch", f"phase {phase.id}", challenge_id=phase.challenge_id,
         before={"version": before and before.version}, after={"version": truth.version},
         details={"rescore": rescore.id, "scorer": rescore.scorer},
     )  # fmt: skip
     return making.show_next(session, phase.id)
+
+
+def _tell_outdated_uploads(session: Session, phase: Phase) -> None:
+    """Record for each team with a valid archive that it has not submitted that another version than the one shown checked it."""
+    if not challenges.is_announced(session, phase.challenge_id):
+        return
+    details = func.jsonb_build_object("version", _version_of(phase.id), "uploads", func.count())
+    teams = (
+        select(
+            literal(phase.challenge_id).label("challenge_id"), literal(phase.id).label("phase_id"),
+            Upload.team_id, details.label("details"),
+        )
+        .join(Upload.phase)
+        .where(Upload.phase_id == phase.id, Upload.valid.is_(True), uploads.is_outdated(), ~retention.is_confirmed())
+        .group_by(Upload.team_id)
+    )  # fmt: skip
+    events.record_each(session, EventKind.UPLOAD_OUTDATED, teams)
+
+
+def _version_of(phase_id: int) -> ColumnElement[int]:
+    """The version that the boards of a phase show."""
+    shown = select(func.min(GroundTruth.version)).join(Board, Board.ground_truth_id == GroundTruth.id)
+    return shown.where(Board.phase_id == phase_id).scalar_subquery()
 
 
 def _record_truth_in_use(session: Session, rescore: Rescore) -> None:
@@ -650,22 +839,31 @@ def queue_outdated(platform: Platform) -> int:
 def decide(platform: Platform, actor: Actor, run_id: int, choice: RescoreChoice, reason: str = "") -> None:
     """Decide on a result that a re-scoring could not score: keep its old score, withdraw it, or retry.
 
-    The first sweep after the last decision switches the boards. Raises NotFoundError if the run awaits no decision,
-    MalformedError for a withdrawal without a reason.
+    The first sweep after the last decision switches the boards if the re-scoring is confirmed. Raises NotFoundError if the run
+    awaits no decision, MalformedError for a withdrawal without a reason, ConflictError to retry what waits for a repair.
     """
     with platform.transaction() as session:
         run = lock_undecided_run(session, actor, run_id)
         if run is None or run.rescore_id is None:
             raise NotFoundError(f"there is no run {run_id} that awaits a decision")
         result_id = run.result_id
+        challenge_id = challenge_of_rescore(session, run.rescore_id)
+        assert challenge_id is not None
+        require_active(session, challenge_id)
+        if choice is RescoreChoice.RETRY and run.state is RunState.QUEUED:
+            raise ConflictError("this result is scored by itself once the damaged data is repaired")
         if choice is RescoreChoice.KEEP:
+            if run.state is RunState.QUEUED:
+                queue.delete_runs(session, Run.id == run.id)
+                run.state, run.failure_message = RunState.FAILED, DAMAGED
+                run.finished_at = func.clock_timestamp()
             run.decision, run.decision_reason, run.decided_by = Decision.KEEP, reason, actor.user_id
             audit.record(
                 session,
                 actor.user_id,
                 "rescore.keep",
                 f"result {result_id}",
-                challenge_id=challenge_of_rescore(session, run.rescore_id),
+                challenge_id=challenge_id,
                 reason=reason,
                 details={"run": run_id, "rescore": run.rescore_id},
             )
@@ -679,33 +877,46 @@ def decide(platform: Platform, actor: Actor, run_id: int, choice: RescoreChoice,
 def retry(platform: Platform, actor: Actor, rescore_id: int) -> int:
     """Queue all refused and failed runs of a re-scoring again. Returns their number.
 
-    Raises NotFoundError if it is no longer in progress or the actor does not organise its challenge.
+    Raises NotFoundError if the actor does not organise its challenge, ConflictError if it is no longer in progress.
     """
     with platform.transaction() as session:
-        rescore, challenge_id = _open_rescore(session, actor, rescore_id)
+        rescore, challenge_id = require_open(session, actor, rescore_id)
         count = requeue_undecided_runs(session, rescore_id)
-        _record(session, actor, "rescore.retry", rescore, challenge_id, runs=count)
+        record(session, actor, "rescore.retry", rescore, challenge_id, runs=count)
     platform.notifier.wake_workers()
     return count
 
 
 def abandon(platform: Platform, actor: Actor, rescore_id: int) -> None:
-    """Abandon a re-scoring. The boards stay as they are.
+    """Discard the new scores of a re-scoring. The boards stay as they are.
 
-    Raises NotFoundError if it is no longer in progress or the actor does not organise its challenge.
+    Raises NotFoundError if the actor does not organise its challenge, ConflictError if it is no longer in progress.
     """
     with platform.transaction() as session:
-        rescore, challenge_id = _open_rescore(session, actor, rescore_id)
-        _record(session, actor, "rescore.abandon", rescore, challenge_id)
-        rescore.abandoned_at = func.clock_timestamp()
-        abandon_runs(session, rescore_id, "the re-scoring was abandoned")
+        rescore, _ = require_open(session, actor, rescore_id)
+        discard(session, actor, rescore)
     platform.cache.expire_versions()
 
 
-def _open_rescore(session: Session, actor: Actor, rescore_id: int) -> tuple[Rescore, int]:
-    """Lock an open re-scoring that the actor organises. Returns it with the id of its challenge."""
+def discard(session: Session, actor: Actor | None, rescore: Rescore) -> None:
+    """Discard the new scores of a locked re-scoring. actor: None for the server, which does it after some weeks."""
+    record(session, actor, "rescore.abandon", rescore, challenge_of_phase(session, rescore.phase_id))
+    rescore.abandoned_at = func.clock_timestamp()
+    discard_runs(session, rescore.id)
+
+
+def require_open(session: Session, actor: Actor, rescore_id: int) -> tuple[Rescore, int]:
+    """Lock an open re-scoring that the actor organises. Returns it with the id of its challenge.
+
+    Raises NotFoundError if the actor does not organise its challenge, ConflictError with what became of it or if that is archived.
+    """
+    challenge_id = challenge_of_rescore(session, rescore_id)
+    if challenge_id is None or not actor.organises_challenge(challenge_id):
+        raise NotFoundError(f"there is no re-scoring {rescore_id}")
+    require_active(session, challenge_id)
     rescore = lock_open_rescore(session, rescore_id)
-    phase = challenges.phase_of_id(session, rescore.phase_id) if rescore else None
-    if rescore is None or phase is None or not actor.organises_challenge(phase.challenge_id):
-        raise NotFoundError(f"there is no open re-scoring {rescore_id}")
-    return rescore, phase.challenge_id
+    if rescore is None:
+        ended = session.get_one(Rescore, rescore_id, populate_existing=True)
+        what = "its boards have switched already" if ended.activated_at else "its new scores were discarded"
+        raise ConflictError(f"re-scoring {rescore_id} is over: {what}")
+    return rescore, challenge_id

@@ -16,7 +16,7 @@ import heldout_scoring
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, organised_by
 from app.core import audit
-from app.core.access import Actor
+from app.core.access import Actor, require_active
 from app.core.errors import ConflictError, NotFoundError
 from app.evaluation import near_duplicates
 from app.evaluation.near_duplicates import Likeness, similarity_of_sketches
@@ -455,6 +455,7 @@ def phase_of(platform: Platform, actor: Actor, pair_id: int) -> int:
 def _decide(platform: Platform, actor: Actor, pair_id: int, reason: str | None) -> int:
     with platform.transaction() as session:
         pair, challenge_id = organised_pair(session, actor, pair_id)
+        require_active(session, challenge_id)
         if (pair.dismissed_at is None) == (reason is None):
             raise ConflictError(f"pair {pair_id} is {'not' if reason is None else 'already'} dismissed")
         audit.record(

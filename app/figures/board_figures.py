@@ -218,7 +218,7 @@ def outdated(session: Session, drawn: str) -> list[tuple[int, int]]:
     return [(phase, competition) for phase, competition in session.execute(statement)]
 
 
-FIGURES_VERSION = "5"  # version of all figures; a change redraws those of every board
+FIGURES_VERSION = "6"  # version of all figures; a change redraws those of every board
 FIGURE = "board figure"  # artefact kind: one figure
 SVG_AND_NUMBERS = "application/json"
 MOST_CURVES = 100  # per drawing
@@ -317,6 +317,7 @@ def _store_figure(snapshot: _Snapshot, figure: Figure, *, is_curve: bool = False
         "columns": [asdict(column) for column in figure.table.columns],
         "rows": figure.table.rows,
         "svg": render_template("figures/drawing.svg", drawing=drawing).strip(),
+        "plot": None if drawing.plot is None else asdict(drawing.plot),
     }
     _store(snapshot, FIGURE, f"{snapshot.subject}/{drawing.name}", content)
     return head

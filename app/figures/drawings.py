@@ -80,8 +80,9 @@ class BoardScores:
     baseline: tuple[float | None, ...] = ()
 
 
-PROGRESS_WIDTH, LEFT, RIGHT, TOP, BOTTOM = 620, 50, 600, 20, 260
-DATES = 4  # intervals between dates on the axis
+PROGRESS_WIDTH, LEFT, RIGHT, TOP, BOTTOM = 440, 36, 430, 20, 280
+MOST_POINTS = 300  # results that were never the best, drawn as points
+DATES = 3  # intervals between dates on the axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +145,10 @@ def _steps(ordered: Sequence[DatedMean], across: Scale, up: Scale) -> Iterator[S
 
 def _points(ordered: Sequence[DatedMean], across: Scale, up: Scale) -> Iterator[Shape]:
     best = set(best_so_far(ordered))
+    others = [each for each in ordered if each not in best]
+    left_out = set(others) - set(others[:: -(-len(others) // MOST_POINTS) or 1])
     free = 0.0  # where the next label may start, so that labels do not overlap
-    for result in ordered:
+    for result in (each for each in ordered if each not in left_out):
         x, y = _place(result, ordered[0].date, across), up.at(result.value)
         tooltip = f"{result.name} {100 * result.value:.1f}, {result.date:%Y-%m-%d}"
         yield Circle(x, y, 3, "point" if result in best else "point quiet", tooltip)
@@ -153,11 +156,11 @@ def _points(ordered: Sequence[DatedMean], across: Scale, up: Scale) -> Iterator[
         width = 6.6 * len(name)
         if result in best and x >= free:
             fits = x + width < RIGHT
-            yield Text(x if fits else RIGHT, y - 7, name, "start" if fits else "end")
+            yield Text(x if fits else RIGHT, y - 7, name, "start" if fits else "end", "over")
             free = x + width + 8
 
 
-RANKS_WIDTH, MARGIN, AXIS, ROW, STEP = 720, 186, 58, 17, 6
+RANKS_WIDTH, MARGIN, AXIS, ROW, STEP = 640, 186, 58, 17, 6
 MOST_LETTERS = 17
 
 
@@ -249,6 +252,7 @@ def _names(methods: Sequence[Ranked], scale: Scale, top: float, edge: float) -> 
 
 MOST_METHODS = 100  # per drawing; more cannot be read
 MOST_RANKED = 40  # names that fit on a rank diagram
+MOST_TESTED = 300  # methods whose ranks are compared; the groups of n take a time of n³
 MOST_CLASSES = 60  # columns of a heat map
 FEW = 4  # up to so many columns, each has its own bar chart
 NAMED = 5  # curves named in the legend
@@ -370,7 +374,7 @@ def summary_by_class(board: BoardScores) -> Iterator[Figure]:
 
 def critical_differences(board: BoardScores) -> Iterator[Figure]:
     """Draw the mean ranks over the classes with Nemenyi's critical difference (Figure 8)."""
-    complete = _complete(board)
+    complete = _complete(board)[:MOST_TESTED]
     if len(complete) < 2 or len(board.classes) < 2:
         return
     table = Scoreboard(
@@ -388,7 +392,7 @@ def critical_differences(board: BoardScores) -> Iterator[Figure]:
     )
     first = [each.name for each in ranked.methods if share_group(each.letters, ranked.methods[0].letters)]
     description = (
-        f"Mean ranks of {plural(len(ranked.methods), 'method')} over {_count(board)}, 1 the best, on a line from left to right."
+        f"Mean ranks of {plural(len(ranked.methods), 'method')}{_tested(board)} over {_count(board)}, 1 the best, on a line from left to right."
         " This is a test across the classes; letters and p-values of leaderboards and comparisons are tests across the images."
         f" The critical difference of Nemenyi's test at the level 0.05 is {ranked.critical_difference:.2f}; bars join methods that it"
         f" cannot distinguish. Not distinguishable from the first: {', '.join(first[:MOST_RANKED])}.{_left_out(board, len(shown))}"
@@ -399,6 +403,10 @@ def critical_differences(board: BoardScores) -> Iterator[Figure]:
         rank_diagram("critical-differences", f"Mean ranks by {inside(board.measure)}", description, ranks),
         Table(columns, rows),
     )
+
+
+def _tested(board: BoardScores) -> str:
+    return ", those with the best means," if len(_complete(board)) > MOST_TESTED else ""
 
 
 def scores_by_class_and_method(board: BoardScores) -> Iterator[Figure]:

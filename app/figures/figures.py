@@ -11,7 +11,7 @@ import structlog
 
 import heldout_scoring
 from app.boards import boards
-from app.boards.rows import BoardKey
+from app.boards.rows import BoardKey, Segment, segments
 from app.boards.selections import CLASSES_TOGETHER, ColumnGroup, column_groups
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, find_phase
@@ -31,9 +31,10 @@ from app.models import Artefact
 from app.platform import Platform
 from app.results import artefacts
 from app.web import tables
-from app.web.charts.shapes import Drawing, Rect, Text, shortened
+from app.web.charts.shapes import Drawing, Plot, Rect, Text, shortened
 from app.web.dependencies import ROOT, render_template
 from app.web.formats import score
+from heldout_scoring.competitions import name_of
 
 log = structlog.get_logger()
 
@@ -95,30 +96,55 @@ class TablePart:
 
 @dataclass(frozen=True, slots=True)
 class DrawnFigure:
-    """A figure on a page. svg: None if the browser loads it lazily."""
+    """A figure on a page. svg: None if the browser loads it lazily; plot: its axes, if values can be read from them."""
 
     figure: FigureView
     width: float
     height: float
     svg: str | None
     table: TablePart
+    plot: Plot | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FiguresPage:
-    """The page of a board's figures. lacks_curves: the board may have classes without curves."""
+    """The page of a board's figures.
+
+    methods: those drawn; has_results: there are public results to draw; tasks, trainings, phases: the boards to switch to, including this one; lacks_curves: the board may have
+    classes without curves.
+    """
 
     phase: PhaseView
+    name: str  # of the board
     view: FiguresView
     figures: tuple[DrawnFigure, ...]
     curves: tuple[DrawnFigure, ...]
+    methods: int
+    has_results: bool
+    tasks: tuple[Segment, ...]
+    trainings: tuple[Segment, ...]
+    phases: tuple[Segment, ...]
     lacks_curves: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FigurePage:
+    """The page of one figure. before, after: its neighbours on the page of all figures."""
+
+    phase: PhaseView
+    name: str  # of the board
+    as_of: datetime
+    view: FiguresView
+    drawn: DrawnFigure
+    before: FigureHead | None
+    after: FigureHead | None
 
 
 LETTER = 6.8  # width of a letter, in units of the drawing
 LONGEST_BADGE = 40  # letters of the board's title
 ROWS_TOGETHER = 100  # rows of a table on a page
-LARGEST_DRAWING = 256_000  # characters of SVG inlined in a page
+LARGEST_DRAWING = 64_000  # characters of SVG inlined in a page with others
+LARGEST_ALONE = 512_000  # the same in the page of one figure
 
 
 def csv_of(figure: FigureView) -> str:
@@ -185,32 +211,73 @@ def styles() -> str:
     return (ROOT / "static" / "figures.css").read_text()
 
 
-def figures_page(platform: Platform, address: BoardKey, group: int = 1) -> FiguresPage:
+def figures_page(platform: Platform, address: BoardKey) -> FiguresPage:
     """Return the figures of a board as the public sees them. Curves and large drawings come without their SVG.
 
-    group: of table columns, from 1. Raises NotFoundError, and MalformedError for a group that no table has.
+    Raises NotFoundError.
     """
     phase, summary = _summary(platform, address)
+    with platform.snapshot() as session:
+        others = boards.boards_of_challenge(session, phase)
+        has_results = boards.has_public_results(session, phase.id, address.competition)
+    here = next(
+        each
+        for each in others
+        if (each.image_set, each.competition) == (address.image_set, address.competition)
+    )
     heads = summary.figures if summary else ()
     try:
         drawn = [
-            _without_large_svg(_figure(platform, phase, address, head, group))
+            _without_large_svg(_figure(platform, phase, address, head), LARGEST_DRAWING)
             for head in heads
             if not head.is_curve
         ]
     except NotFoundError:  # one of them is drawn again
         summary, heads, drawn = None, (), []
-    last = max((len(each.table.groups) for each in drawn), default=0) or 1
-    if group > last:
-        raise FieldsError({"columns": f"expected 1 to {last}, found {group}"})
     empty = {"columns": (), "rows": (), "svg": None}
     curves = tuple(_drawn(address, head, empty) for head in heads if head.is_curve)
     view = _figures_view(phase, address, summary, tuple(each.figure for each in drawn))
-    return FiguresPage(phase, view, tuple(drawn), curves, lacks_curves=len(curves) >= MOST_CLASSES)
+    return FiguresPage(
+        phase,
+        name_of(phase.dataset, address.competition),
+        view,
+        tuple(drawn),
+        curves,
+        len(summary.places) if summary else 0,
+        has_results,
+        *segments(others, here),
+        lacks_curves=len(curves) >= MOST_CLASSES,
+    )
 
 
-def _without_large_svg(drawn: DrawnFigure) -> DrawnFigure:
-    return replace(drawn, svg=None) if len(drawn.svg or "") > LARGEST_DRAWING else drawn
+def figure_page(platform: Platform, address: BoardKey, name: str, group: int = 1) -> FigurePage:
+    """Return one figure of a board with its table, as the public sees it.
+
+    group: of table columns, from 1. Raises NotFoundError, also while it is being computed, and FieldsError for a group that the
+    table does not have.
+    """
+    phase, summary = _summary(platform, address)
+    heads = summary.figures if summary else ()
+    place = next((place for place, head in enumerate(heads) if head.name == name), None)
+    if summary is None or place is None:
+        raise NotFoundError(NOT_DRAWN)
+    drawn = _without_large_svg(_figure(platform, phase, address, heads[place], group), LARGEST_ALONE)
+    last = len(drawn.table.groups) or 1
+    if group > last:
+        raise FieldsError({"columns": f"expected 1 to {last}, found {group}"})
+    return FigurePage(
+        phase,
+        name_of(phase.dataset, address.competition),
+        summary.as_of,
+        _figures_view(phase, address, summary, (drawn.figure,)),
+        drawn,
+        heads[place - 1] if place else None,
+        heads[place + 1] if place + 1 < len(heads) else None,
+    )
+
+
+def _without_large_svg(drawn: DrawnFigure, largest: int) -> DrawnFigure:
+    return replace(drawn, svg=None) if len(drawn.svg or "") > largest else drawn
 
 
 def figures(platform: Platform, address: BoardKey) -> FiguresView:
@@ -302,7 +369,10 @@ def _figure(
 
 def _drawn(address: BoardKey, head: FigureHead, content: Mapping[str, Any], group: int = 1) -> DrawnFigure:
     view = _view(address, head, content)
-    return DrawnFigure(view, head.width, head.height, content["svg"], table_part(view, group))
+    plot = content.get("plot")
+    return DrawnFigure(
+        view, head.width, head.height, content["svg"], table_part(view, group), Plot(**plot) if plot else None
+    )
 
 
 def _view(address: BoardKey, head: FigureHead, content: Mapping[str, Any]) -> FigureView:

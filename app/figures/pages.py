@@ -12,8 +12,9 @@ from app.core.caching import Rendered, conditional_response
 from app.core.rate_limits import Limited
 from app.figures import figures as figure_views
 from app.figures.drawings import policy
-from app.figures.figures import FigureView, csv_of
+from app.figures.figures import FigurePage, FigureView, csv_of
 from app.web.dependencies import ThePlatform, limited, render_shared, requires
+from app.web.tables import bibtex
 
 router = APIRouter(
     prefix="/leaderboards/{challenge}/{image_set}/{competition}", dependencies=[requires(Action.READ_PUBLIC)]
@@ -27,19 +28,18 @@ def figures(
     challenge: str,
     image_set: str,
     competition: int,
-    columns: Annotated[int, Query(ge=1, description="group of table columns, from 1")] = 1,
 ) -> Response:
-    """Show every figure of a board with its table."""
+    """Show every figure of a board."""
     address = BoardKey(challenge, image_set, competition)
 
     def read() -> dict[str, Any]:
-        page = figure_views.figures_page(platform, address, columns)
+        page = figure_views.figures_page(platform, address)
         return {"page": page, "board": page.view}
 
     def own(actor: Actor) -> dict[str, str]:
         return organise_tab(platform, actor, challenge)
 
-    return render_shared(request, "figure_pages/figures.html", (address, columns), read, own)
+    return render_shared(request, "figure_pages/figures.html", address, read, own)
 
 
 @router.get("/figures/{name}.svg", dependencies=[limited(Limited.VIEW)])
@@ -56,6 +56,41 @@ def table(platform: ThePlatform, challenge: str, image_set: str, competition: in
     """Return the numbers of a figure as CSV."""
     found = figure_views.figure(platform, BoardKey(challenge, image_set, competition), name)
     return table_response(f"{challenge}-{image_set}-{competition}", found.figure)
+
+
+@router.get("/figures/{name}", dependencies=[limited(Limited.VIEW)])
+def one_figure(
+    request: Request,
+    platform: ThePlatform,
+    challenge: str,
+    image_set: str,
+    competition: int,
+    name: str,
+    columns: Annotated[int, Query(ge=1, description="group of table columns, from 1")] = 1,
+) -> Response:
+    """Show a figure of a board with its table, and how to cite it."""
+    address = BoardKey(challenge, image_set, competition)
+
+    def read() -> dict[str, Any]:
+        page = figure_views.figure_page(platform, address, name, columns)
+        return {"page": page, "board": page.view, "citation": _citation(page, platform.settings.address)}
+
+    def own(actor: Actor) -> dict[str, str]:
+        return organise_tab(platform, actor, challenge)
+
+    return render_shared(request, "figure_pages/figure.html", (address, name, columns), read, own)
+
+
+def _citation(page: FigurePage, address: str) -> str:
+    """Format a figure as BibTeX."""
+    board, figure, as_of = page.view, page.drawn.figure, page.as_of
+    fields = {
+        "title": f"{figure.title} ({page.name}, {board.challenge_title})",
+        "year": str(as_of.year),
+        "howpublished": f"{address.rstrip('/')}{figure.svg.removesuffix('.svg')}",
+        "note": f"Figure of a leaderboard on {board.image_set}, as of {as_of:%Y-%m-%d}",
+    }
+    return bibtex(f"{board.challenge}-{board.image_set}-{board.competition}-{figure.name}", fields)
 
 
 @router.get("/badges/{method_id}.svg")

@@ -12,7 +12,7 @@ from app.challenges.news import AnnouncementView
 from app.challenges.phase_rules import PhaseState
 from app.core.access import Actor
 from app.core.errors import MalformedError, NotFoundError
-from app.home.home import ChallengeSummary, shown_phase, summaries
+from app.home.home import ChallengeSummary, Representative, shown_phase, summaries, thumbnails_of
 from app.images import covers
 from app.images.covers import Cover
 from app.people import accounts
@@ -65,12 +65,13 @@ class ChallengeList:
 
 @dataclass(frozen=True, slots=True)
 class ChallengeBoards:
-    """A challenge with all its boards."""
+    """A challenge with all its boards. thumbnails: an image for each task; empty if everybody may not see any."""
 
     code: str
     title: str
     phases: tuple[PhaseView, ...]
     boards: tuple[BoardSummary, ...]
+    thumbnails: tuple[Representative, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +217,9 @@ def all_boards(platform: Platform) -> tuple[ChallengeBoards, ...]:
             each.title,
             each.phases,
             tuple(board for board in loaded.boards if board.phase.challenge == each.code),
+            thumbnails_of(platform, each.phases if place < MOST_PICTURED else ()),
         )
-        for each in loaded.challenges
+        for place, each in enumerate(loaded.challenges)
     )
 
 

@@ -1,10 +1,11 @@
 """The front page, search, and the pages of challenges and competitions."""
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from difflib import SequenceMatcher
+from functools import partial
 from typing import Final
 from urllib.parse import quote
 
@@ -28,7 +29,7 @@ from app.core.access import Actor, visible_to
 from app.core.errors import NotFoundError
 from app.home.overview import Overview, overview
 from app.images.covers import Cover, own_covers, with_images
-from app.images.pictures import candidates, first_visible_picture
+from app.images.pictures import PictureView, candidates, first_visible_picture
 from app.models import Challenge, Method
 from app.people.teams import is_public
 from app.platform import Platform
@@ -37,6 +38,8 @@ from app.results.standings import Matrix
 from app.submissions.methods import name_key
 from heldout_scoring import CompetitionInfo, Description, Limits
 from heldout_scoring.evaluation import columns_of
+
+IMAGES_FRESH: Final = 60.0  # seconds for which the choice of images is cached
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,11 @@ class Representative:
     width: int
     height: int
 
+    @property
+    def picture(self) -> str:
+        """The URL of the image in the size of a page."""
+        return self.thumbnail.replace("/thumbnail.jpg?", "/picture.jpg?")
+
 
 def representative_images(platform: Platform, phase: PhaseView) -> tuple[Representative, ...]:
     """Choose an image for each task that a phase offers. Empty unless everybody may see the images.
@@ -63,11 +71,11 @@ def representative_images(platform: Platform, phase: PhaseView) -> tuple[Represe
     with platform.transaction() as session:
         description = description_of(platform.descriptions, phase.description_key)
         numbers = {each.task: each.number for each in reversed(offered_competitions(phase))}
-        chosen = {
-            task: picture
-            for task, names in candidates(description, reversed(numbers)).items()
-            if (picture := first_visible_picture(session, phase.id, names))
-        }
+        chosen: dict[str, PictureView] = {}
+        for task, names in candidates(description, reversed(numbers)).items():
+            others = set(names) - {each.name for each in chosen.values()}
+            if picture := first_visible_picture(session, phase.id, others or names):
+                chosen[task] = picture
     base = f"/pictures/{quote(phase.challenge)}/{quote(phase.image_set)}"
     return tuple(
         Representative(
@@ -78,6 +86,17 @@ def representative_images(platform: Platform, phase: PhaseView) -> tuple[Represe
         )
         for task, picture in chosen.items()
     )
+
+
+def thumbnails_of(platform: Platform, phases: Sequence[PhaseView]) -> tuple[Representative, ...]:
+    """Choose an image for each task, of the first phase whose images everybody may see now; the choice is cached."""
+    for phase in phases:
+        if phase.shows_images:
+            key = ("representatives", phase.id, phase.description_key, phase.not_offered)
+            choose = partial(representative_images, platform, phase)
+            if found := platform.cache.version(key, choose, IMAGES_FRESH):
+                return found
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +142,11 @@ class ChallengeView:
     overview: Overview = field(default_factory=lambda: Overview(ChallengeTexts()))
     cover: Cover = field(default_factory=Cover)
 
+    @property
+    def thumbnails(self) -> tuple[Representative, ...]:
+        """An image for each task, of the first phase that shows some."""
+        return next((card.pictures for card in self.phases if card.pictures), ())
+
 
 @dataclass(frozen=True, slots=True)
 class ExampleFile:
@@ -152,6 +176,7 @@ class CompetitionView:
     has_terms: bool
     largest: int  # bytes of an archive
     limits: Limits = field(default_factory=Limits)
+    picture: Representative | None = None  # an image of its task; None if the reader may see none
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,12 +258,6 @@ def shown_phase(phases: Sequence[PhaseView], image_set: str | None) -> PhaseView
         ),
         default=None,
     )
-
-
-def competitions_of(cards: Iterable[PhaseCard]) -> tuple[CompetitionLine, ...]:
-    """List the competitions that at least one phase offers, by number."""
-    offered = {each for card in cards for each in card.competitions}
-    return tuple(sorted(offered, key=lambda each: each.number))
 
 
 def timeline_of(phases: Sequence[PhaseView], now: datetime) -> Timeline:
@@ -445,6 +464,7 @@ def competition_page(platform: Platform, challenge: str, image_set: str, number:
         has_terms=has_terms,
         largest=largest_archive(phase, platform.settings.max_upload),
         limits=description.limits,
+        picture=next((each for each in thumbnails_of(platform, [phase]) if each.task == info.task), None),
     )
 
 

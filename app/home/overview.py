@@ -33,13 +33,17 @@ class PhaseNumbers:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The overview of a challenge. leaders_on: their phase; leaders: a board of each task; classes: names, of all phases."""
+    """The overview of a challenge.
+
+    leaders_on: the phase of the leaders; leaders: a board of each task; classes: names, of all phases; boards: of all phases.
+    """
 
     texts: ChallengeTexts
     leaders_on: str | None = None
     leaders: tuple[BoardSummary, ...] = ()
     numbers: tuple[PhaseNumbers, ...] = ()
     classes: tuple[str, ...] = ()
+    boards: tuple[BoardSummary, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +100,14 @@ def overview(
     """Load the public part of the overview. shown: the phase whose leaders are listed."""
     statistics = _statistics(session, phases)
     names = (row["name"] for phase in phases for row in statistics.get(phase.id, {}).get("rows", ()))
+    boards = board_summaries(session, phases, counted)
     return Overview(
         texts.texts_of(session, challenge_id),
         shown.image_set if shown else None,
-        leaders_by_task(board_summaries(session, [shown], counted)) if shown else (),
+        leaders_by_task([each for each in boards if shown and each.phase == shown.ref]),
         tuple(_numbers(phase, statistics[phase.id]["total"]) for phase in phases if statistics.get(phase.id)),
         tuple(dict.fromkeys(names)),
+        boards,
     )
 
 

@@ -10,10 +10,10 @@ from fastapi.responses import RedirectResponse, Response
 from app.challenges.tabs import organise_tab
 from app.core.access import Action, Actor
 from app.core.rate_limits import Limited
-from app.home import front
+from app.home import front, trying
 from app.home import home as home_views
 from app.home.front import ChallengeState
-from app.home.home import ChallengeView, competitions_of, timeline_of
+from app.home.home import ChallengeView, timeline_of
 from app.home.overview import own_view
 from app.people.accounts import is_set_up
 from app.results.standings import MOST_PAGES
@@ -58,7 +58,7 @@ def home(request: Request, platform: ThePlatform, actor: CurrentActor) -> Respon
     is_admin = actor.is_admin  # an empty server tells them what to do
 
     def read() -> dict[str, Any]:
-        return {"home": front.home(platform), "is_admin": is_admin}
+        return {"home": front.home(platform), "is_admin": is_admin, "can_try": trying.is_offered(platform)}
 
     return render_shared(request, "home/home.html", is_admin, read)
 
@@ -103,6 +103,19 @@ def theme(request: Request, platform: ThePlatform, theme: Annotated[Theme, Form(
     return choose_theme(request, theme, secure=secure)
 
 
+@router.get("/try", dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)])
+def tried(request: Request, platform: ThePlatform) -> Response:
+    """Show the newest test run of *Try it now* on its way to a score."""
+    return render(request, "home/try.html", tried=trying.newest(platform), most=trying.MOST_A_MINUTE)
+
+
+@router.post("/try", dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)])
+def try_now(platform: ThePlatform) -> Response:
+    """Submit the server's own archive to a copy of the sample, unless others did so a moment ago."""
+    trying.submit(platform)
+    return RedirectResponse("/try", status_code=303)
+
+
 @router.get("/find", dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)])
 def find(request: Request, platform: ThePlatform, actor: CurrentActor, q: Words = "") -> Response:
     """Find challenges and public methods by name."""
@@ -129,7 +142,13 @@ def challenge(
     def read() -> dict[str, Any]:
         view = home_views.challenge_page(platform, challenge, image_set, page)
         timeline = timeline_of([card.phase for card in view.phases], datetime.now(UTC))
-        return {"challenge": view, "timeline": timeline, "competitions": competitions_of(view.phases)}
+        shows_methods = image_set is not None or page > 1  # they take more space than all the rest
+        return {
+            "challenge": view,
+            "timeline": timeline,
+            "shows_methods": shows_methods,
+            "can_try": trying.is_offered(platform, challenge),
+        }
 
     def own(actor: Actor) -> dict[str, str]:
         mine = own_view(platform, actor, challenge)

@@ -22,7 +22,11 @@ LIMIT = 200
 
 @dataclass(frozen=True, slots=True)
 class ImageRow:
-    """An image of a phase. thumbnail, picture: URLs, None if the image cannot be shown; problem: why it cannot."""
+    """An image of a phase.
+
+    thumbnail, picture: URLs, None if the image cannot be shown; problem: why it cannot; file: what people know its file by, where that does
+    not follow from its name.
+    """
 
     name: str
     width: int | None
@@ -30,6 +34,7 @@ class ImageRow:
     thumbnail: str | None
     picture: str | None
     problem: str | None
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,7 @@ def _row(page: PicturesPage, picture: PictureView) -> ImageRow:
         f"{address}/thumbnail.jpg?v={picture.version}" if is_made else None,
         f"{address}/picture.jpg?v={picture.version}" if is_made else None,
         picture.problem,
+        picture.file,
     )
 
 

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from io import BytesIO
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final
 
 import structlog
@@ -13,11 +13,12 @@ from sqlalchemy import ColumnElement, and_, func, not_, or_, select
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges
+from app.challenges.challenges import description_of
 from app.challenges.file_changes import bytes_used
 from app.challenges.files import download_of, refusal_of_images
-from app.challenges.phase_files import archive_name
+from app.challenges.phase_files import archive_name, file_after_image
 from app.core import audit
-from app.core.access import Actor
+from app.core.access import Actor, require_active
 from app.core.errors import NotFoundError, TooLargeError
 from app.core.units import MiB
 from app.images.decoding import PictureError, check_beginning, read_file
@@ -39,11 +40,12 @@ _Batches = tuple[tuple[int, str, str | None], ...]  # number, fingerprint, key o
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What an archive is made of. batches: of its images, in order; most: bytes that it may have."""
+    """What an archive is made of. description_key: of its images; batches: of these, in order; most: bytes that it may have."""
 
     phase_id: int
     challenge_id: int
     image_set: str
+    description_key: str
     folder: str
     batches: _Batches
     most: int
@@ -136,6 +138,7 @@ def _plan(platform: Platform, session: Session, phase_id: int) -> _Plan | None:
         phase_id,
         phase.challenge_id,
         phase.image_set,
+        phase.description_key,
         source.folder,
         _batches(session, phase_id),
         min(most, platform.files.largest_content or most),
@@ -147,8 +150,9 @@ def contents_of(platform: Platform, phase_id: int) -> Iterator[tuple[str, bytes]
     with platform.transaction() as session:
         source = session.get(PictureSource, phase_id)
         batches = _batches(session, phase_id)
+        key = session.get_one(Phase, phase_id).description_key
     if source is not None:
-        yield from _contents(platform, phase_id, source.folder, batches)
+        yield from _contents(platform, phase_id, source.folder, batches, key)
 
 
 def _batches(session: Session, phase_id: int) -> _Batches:
@@ -163,7 +167,8 @@ def _batches(session: Session, phase_id: int) -> _Batches:
 def _write(platform: Platform, plan: _Plan, upload_id: uuid.UUID) -> int:
     """Write an archive to a partial upload, and return its size. Raises PictureError and TooLargeError."""
     waiting, end = bytearray(), 0
-    for block in tar_of(plan.image_set, _contents(platform, plan.phase_id, plan.folder, plan.batches)):
+    contents = _contents(platform, plan.phase_id, plan.folder, plan.batches, plan.description_key)
+    for block in tar_of(plan.image_set, contents):
         waiting += block
         if end + len(waiting) > plan.most:
             raise TooLargeError(f"more than {plan.most} bytes")
@@ -174,12 +179,9 @@ def _write(platform: Platform, plan: _Plan, upload_id: uuid.UUID) -> int:
 
 
 def tar_of(folder: str, files: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
-    """Yield the parts of an uncompressed tar with these files in one folder, without owners and times.
-
-    files: pairs of path and content; only the file name of each path is kept.
-    """
+    """Yield the parts of an uncompressed tar with these files, by path and content, in one folder, without owners and times."""
     for path, content in files:
-        entry = tarfile.TarInfo(f"{folder}/{PurePosixPath(path).name}")
+        entry = tarfile.TarInfo(f"{folder}/{path}")
         entry.size = len(content)
         yield entry.tobuf()
         yield content
@@ -188,20 +190,27 @@ def tar_of(folder: str, files: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
 
 
 def _contents(
-    platform: Platform, phase_id: int, folder: str, batches: _Batches
+    platform: Platform, phase_id: int, folder: str, batches: _Batches, description_key: str
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of the images that can be shown, in their order. Raises PictureError if one cannot be read."""
+    """Yield the files of the images that can be shown, in their order, by the names that people know them by.
+
+    Raises PictureError if one cannot be read.
+    """
+    called = description_of(platform.descriptions, description_key).files
     for number, _, copy_key in batches:
         with platform.transaction() as session:
             in_batch = Picture.phase_id == phase_id, Picture.batch == number
-            statement = select(Picture.file, Picture.problem).where(*in_batch).order_by(Picture.position)
-            names = [None if problem else file for file, problem in session.execute(statement)]
+            statement = select(Picture.name, Picture.file, Picture.problem)
+            rows = session.execute(statement.where(*in_batch).order_by(Picture.position)).all()
+        files = [None if problem else file for _, file, problem in rows]
+        names = [called.get(name) or file_after_image(name, file or "") for name, file, _ in rows]
         if copy_key is None:
-            yield from ((name, _read(Path(folder), name)) for name in names if name)
+            listed = zip(names, files, strict=True)
+            yield from ((name, _read(Path(folder), file)) for name, file in listed if file)
         else:
             with platform.truths.materialise(copy_key) as copies, copies.open("rb") as stream:
-                found = zip(names, parts_of(stream), strict=True)
-                yield from ((name, content) for name, content in found if name)
+                found = zip(names, files, parts_of(stream), strict=True)
+                yield from ((name, content) for name, file, content in found if file)
 
 
 def _read(folder: Path, name: str) -> bytes:
@@ -259,6 +268,7 @@ def offer(platform: Platform, actor: Actor, phase_id: int, *, is_offered: bool) 
     unused: set[str] = set()
     with platform.transaction() as session:
         challenge_id = organised_images(session, actor, phase_id).challenge_id
+        require_active(session, challenge_id)
         source = session.get_one(PictureSource, phase_id, with_for_update=True, populate_existing=True)
         before, source.offers_archive = source.offers_archive, is_offered
         if before != is_offered:

@@ -1,6 +1,6 @@
 """The picture of a challenge: the one that its organisers chose, or else some of its public images."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -89,12 +89,13 @@ def with_images(platform: Platform, own: Cover | None, phases: Sequence[PhaseVie
     for phase in phases:
         if phase.shows_images:
             key = ("cover", phase.id, phase.description_key)
-            if images := platform.cache.version(key, partial(_images, platform, phase), FRESH):
+            if images := platform.cache.version(key, partial(first_thumbnails, platform, phase), FRESH):
                 return Cover(images=images)
     return Cover()
 
 
-def _images(platform: Platform, phase: PhaseView) -> tuple[str, ...]:
+def first_thumbnails(platform: Platform, phase: PhaseView) -> tuple[str, ...]:
+    """Return the addresses of thumbnails of the first images of a phase, for whoever may see them."""
     with platform.transaction() as session:
         found = first_pictures(session, phase.id, IMAGES)
     base = f"/pictures/{quote(phase.challenge)}/{quote(phase.image_set)}"
@@ -116,7 +117,7 @@ def set_picture(platform: Platform, actor: Actor, code: str, new: NewPicture, da
     """
     with platform.transaction() as session:
         require_challenge(session, actor, code)
-    sizes = _sizes(data) if data is not None else None
+    sizes = parts_of(BytesIO(made_anew(make_cover, data, "picture"))) if data is not None else None
     with platform.transaction() as session:
         challenge = require_challenge(session, actor, code, lock=True)
         row = session.get(ChallengePicture, challenge.id)
@@ -133,20 +134,19 @@ def set_picture(platform: Platform, actor: Actor, code: str, new: NewPicture, da
     platform.cache.expire_versions()
 
 
-def _sizes(data: bytes) -> tuple[bytes, bytes]:
-    """Make both sizes of a picture in a child process. Raises MalformedError."""
+def made_anew(make: Callable[[bytes], bytes], data: bytes, field: str) -> bytes:
+    """Have a child process decode an image and write it anew. field: of the form, for problems. Raises MalformedError."""
     if len(data) > LARGEST_PICTURE:
-        raise FieldsError({"picture": f"the file may have at most {LARGEST_PICTURE >> 20} MiB"})
+        raise FieldsError({field: f"the file may have at most {LARGEST_PICTURE >> 20} MiB"})
     try:
-        made = run_in_subprocess(LIMITS, make_cover, data)
+        made = run_in_subprocess(LIMITS, make, data)
     except ChildFileError:
         raise
     except ChildError as error:
-        raise FieldsError({"picture": f"this image cannot be decoded: {error}"}) from error
+        raise FieldsError({field: f"this image cannot be decoded: {error}"}) from error
     if made.startswith(b"!"):
-        raise FieldsError({"picture": made[1:].decode()})
-    large, small = parts_of(BytesIO(made))
-    return large, small
+        raise FieldsError({field: made[1:].decode()})
+    return made
 
 
 def remove_picture(platform: Platform, actor: Actor, code: str) -> None:

@@ -50,6 +50,10 @@ _OTHER_FORMATS: Final = (
 )
 
 
+UNREADABLE: Final = (OSError, SyntaxError, EOFError, ValueError, struct.error)
+"""What Pillow raises of broken pictures."""
+
+
 class PictureError(ValueError):
     """A file cannot be shown as an image. The message says why."""
 
@@ -96,6 +100,13 @@ def check_end(data: bytes, kind: str) -> None:
         raise PictureError(
             f"{len(data) - end} bytes follow the end of the image; open it in a program for images and save it again"
         )
+
+
+def is_cut_off(data: bytes) -> bool:
+    """Whether a JPEG or PNG file ends before its image does; what follows an image does not matter here."""
+    if data.startswith(PNG):
+        return _end_of_png(data) > len(data)
+    return not data.endswith(b"\xff\xd9") and _end_of_jpeg(data) > len(data)
 
 
 def _end_of_jpeg(data: bytes) -> int:
@@ -166,15 +177,15 @@ def _make_one(source: Path, name: str | None, data: bytes | None) -> MadeImages:
         return MadeImages(problem=str(error))
 
 
-def make(data: bytes) -> MadeImages:
-    """Make a thumbnail and a larger image from a JPEG or PNG file.
+def make(data: bytes, largest: tuple[int, int] = VIEW) -> MadeImages:
+    """Make a thumbnail and a larger image from a JPEG or PNG file. largest: width and height of that one.
 
     The orientation in the metadata is ignored, because annotation refers to the pixels as stored. Raises PictureError.
     """
     check_beginning(data[:16])
     with _decoded(data) as picture:
         size, view = picture.size, _to_rgb(picture)
-    view.thumbnail(VIEW, reducing_gap=2.0)
+    view.thumbnail(largest, reducing_gap=2.0)
     thumbnail = view.copy()
     thumbnail.thumbnail(THUMBNAIL, reducing_gap=2.0)
     return MadeImages(_jpeg(thumbnail, QUALITY["thumbnail"]), _jpeg(view, QUALITY["view"]), *size)
@@ -202,6 +213,23 @@ def make_cover(data: bytes) -> bytes:
     return pack(_jpeg(ImageOps.fit(whole, size), QUALITY["view"]) for size in COVERS)
 
 
+def make_text_image(data: bytes) -> bytes:
+    """Make an image for a text from a JPEG, PNG or WebP file: a JPEG of at most `VIEW`, after a line with its width and height.
+
+    Returns `!` followed by the problem if the file is not such an image or has something else in it.
+    """
+    from PIL import ImageOps  # noqa: PLC0415 - needed only to decode an image
+
+    try:
+        check_end(data, check_beginning(data[:16], COVER_FORMATS))
+        with _decoded(data) as picture:
+            whole = _to_rgb(ImageOps.exif_transpose(picture))
+    except PictureError as error:
+        return b"!" + str(error).encode()
+    whole.thumbnail(VIEW, reducing_gap=2.0)
+    return f"{whole.width} {whole.height}\n".encode() + _jpeg(whole, QUALITY["view"])
+
+
 @contextmanager
 def _decoded(data: bytes) -> "Iterator[Image.Image]":
     """Open an image. Raises PictureError if it cannot be decoded, also in place of the block's errors.
@@ -221,7 +249,9 @@ def _decoded(data: bytes) -> "Iterator[Image.Image]":
         raise PictureError("this image cannot be decoded") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise PictureError(f"the image has more than {MAX_PIXELS:,} pixels") from None
-    except (OSError, SyntaxError, EOFError, struct.error) as error:
+    except PictureError:
+        raise
+    except UNREADABLE as error:
         raise PictureError(f"this image cannot be decoded: {error}") from None
 
 

@@ -3,10 +3,11 @@
 import json
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import structlog
@@ -19,7 +20,7 @@ from app.challenges import challenges, versions
 from app.challenges.challenges import description_of
 from app.images import archives
 from app.images.decoding import RECIPE, MadeImages, PictureError, check_beginning, make_all, read_file
-from app.images.matching import FOLDERS, files_by_image, size_problem
+from app.images.matching import FOLDERS, match_in_folders, size_problem
 from app.images.packs import PACK, pack, parts_of, write_pack
 from app.images.pictures import BATCH, PICTURES, queue_job, source_of
 from app.jobs.sandbox import ChildError, ChildFileError, ChildLimits, run_in_subprocess
@@ -50,7 +51,8 @@ class PictureFile:
     """An image of a phase and the file that shows it.
 
     width, height: in pixels according to the annotation, None if unknown; file: path below the folder, None if there is none;
-    size: in bytes; changed: modification time in nanoseconds; problem: why the file cannot be shown.
+    size: in bytes; changed: modification time in nanoseconds; problem: why the file cannot be shown; called: what people know it by,
+    where that is another name.
     """
 
     name: str
@@ -60,6 +62,13 @@ class PictureFile:
     size: int = 0
     changed: int = 0
     problem: str | None = None
+    called: str = ""
+
+    @property
+    def facts(self) -> list[Any]:
+        """What decides whether it is processed again."""
+        *others, called = asdict(self).values()
+        return [*others, called] if called else others
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +94,16 @@ class ImportedImages:
 
 
 def import_images(
-    platform: Platform, phase_id: int, tree: Path, mode: ImageMode, folder: Path | None = None
+    platform: Platform,
+    phase_id: int,
+    tree: Path,
+    mode: ImageMode,
+    folder: Path | None = None,
+    names: Mapping[str, str] = MappingProxyType({}),
 ) -> ImportedImages | None:
     """Link or copy the images of a phase, and queue the work of making thumbnails. Returns None if there are no images.
 
-    folder: where the images are, by default the tree's own folders. Only the first bytes of each file are checked here. A repeated
+    folder: where the images are, by default the tree's own folders; names: what annotation calls their files, by image. Only the first bytes of each file are checked here. A repeated
     import processes only what has changed. Raises NotFoundError for an unknown phase.
     """
     root = (folder or tree).absolute()
@@ -98,13 +112,13 @@ def import_images(
         newest = challenges.newest_truth(session, phase_id)
         key = (newest and newest.description_key) or phase.description_key
         known = known_batches(session, phase_id)
-    ready = prepare(platform, description_of(platform.descriptions, key), known, root, mode)
+    ready = prepare(platform, description_of(platform.descriptions, key), known, root, mode, names)
     if ready is None:
         return None
     with platform.transaction() as session:
         unused = ready.write(session, phase_id)
     if unused is None:  # others changed them meanwhile
-        return import_images(platform, phase_id, tree, mode, folder)
+        return import_images(platform, phase_id, tree, mode, folder, names)
     unused.remove(platform)
     return ready.imported
 
@@ -120,12 +134,13 @@ def prepare(
     known: Mapping[int, str],
     root: Path,
     mode: ImageMode,
+    names: Mapping[str, str] = MappingProxyType({}),
 ) -> "ReadyImages | None":
     """Copy the images of a folder to the private store if they are to be copied. Returns None if there are no images.
 
-    known: the batches that the phase has.
+    known: the batches that the phase has; names: as in `import_images`.
     """
-    files = tuple(_files(root, description))
+    files = tuple(_files(root, description, names))
     if not any(each.file for each in files):
         return None
     batches = list(filled_batches(files, mode, RECIPE))
@@ -228,6 +243,13 @@ def show_next(session: Session, phase_id: int, unused: Collection[str] = ()) -> 
     return UnusedContents(
         frozenset(removable(session, "truth", {*unused, *_copies(removed), *dropped})), outdated
     )
+
+
+def forget_next(session: Session, phase_id: int, version: int) -> UnusedContents:
+    """Forget the images that came with versions after this one, and that a locked phase does not show yet."""
+    later = select(GroundTruth.id).where(GroundTruth.phase_id == phase_id, GroundTruth.version > version)
+    dropped = _drop_next(session, session.scalars(later).all())
+    return UnusedContents(frozenset(removable(session, "truth", dropped)), set())
 
 
 def show_due(platform: Platform) -> None:
@@ -347,11 +369,20 @@ def _drop_next(session: Session, truth_ids: Collection[int]) -> list[str]:
     return [key for key in keys if key]
 
 
-def _files(root: Path, description: heldout_scoring.Description) -> list[PictureFile]:
-    listings = [(name, _listing(root / name)) for name in FOLDERS]
-    found = files_by_image(listings, numbered=bool(description.class_numbers))
+def _files(
+    root: Path, description: heldout_scoring.Description, names: Mapping[str, str]
+) -> list[PictureFile]:
     images = (*description.images, *description.further)
-    return [_picture_file(root, image, found.get(image.id)) for image in images]
+    numbered = bool(description.class_numbers) and not names
+    found = match_in_folders(
+        {image.id: names.get(image.id, image.id) for image in images},
+        [(name, _listing(root / name)) for name in FOLDERS],
+        numbered=numbered,
+    )
+    doubtful = {image: f"two files fit: {one} and {other}" for image, (one, other) in found.two_files.items()}
+    for file, some in found.two_images.items():
+        doubtful |= dict.fromkeys(some, f"{file} fits two images: {' and '.join(some)}")
+    return [_picture_file(root, image, found.of.get(image.id), doubtful.get(image.id)) for image in images]
 
 
 def _listing(folder: Path) -> Sequence[str]:
@@ -361,27 +392,28 @@ def _listing(folder: Path) -> Sequence[str]:
         return ()
 
 
-def _picture_file(root: Path, image: heldout_scoring.Image, file: str | None) -> PictureFile:
-    known = image.has_size
-    width, height = (image.width, image.height) if known else (None, None)
+def _picture_file(
+    root: Path, image: heldout_scoring.Image, file: str | None, doubt: str | None
+) -> PictureFile:
+    width, height = (image.width, image.height) if image.has_size else (None, None)
+    listed = PictureFile(image.id, width, height, file, called=image.file)
     if file is None:
-        return PictureFile(image.id, width, height, problem="there is no such file")
+        return replace(listed, problem=doubt or "there is no such file")
     try:
         found = (root / file).stat()
         check_beginning(read_file(root / file, 16))
     except PictureError as error:
-        return PictureFile(image.id, width, height, file, problem=str(error))
+        return replace(listed, problem=str(error))
     except OSError as error:
-        problem = f"the file cannot be read: {error.strerror}"
-        return PictureFile(image.id, width, height, file, problem=problem)
-    return PictureFile(image.id, width, height, file, found.st_size, found.st_mtime_ns)
+        return replace(listed, problem=f"the file cannot be read: {error.strerror}")
+    return replace(listed, size=found.st_size, changed=found.st_mtime_ns)
 
 
 def filled_batches(files: Sequence[PictureFile], mode: ImageMode, recipe: str) -> Iterator[PlannedBatch]:
     """Split images into batches, each with a fingerprint that changes with its files and with the recipe."""
     for number, first in enumerate(range(0, len(files), BATCH)):
         some = tuple(files[first : first + BATCH])
-        facts = [recipe, mode.value, *(list(asdict(each).values()) for each in some)]
+        facts = [recipe, mode.value, *(each.facts for each in some)]
         yield PlannedBatch(number, some, sha256(json.dumps(facts).encode()).hexdigest())
 
 

@@ -9,10 +9,12 @@ from fastapi.responses import RedirectResponse
 
 from app.core.access import Action, Actor
 from app.core.rate_limits import Limited
-from app.images import archives, covers, lists, pictures, viewer
+from app.images import archives, covers, label_reports, lists, pictures, text_images, viewer
 from app.images.covers import NewPicture
 from app.images.pictures import PAGE, PageRange, PictureRules, PictureSize, PicturesPage, StoredPicture
+from app.images.text_images import NewTextImage
 from app.images.viewer import ViewerChoice
+from app.models import LabelProblem
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, mark_as_of, render, requires
 from app.web.forms import Form, FormWithFile, TheForm
@@ -156,8 +158,32 @@ def of_image(
 ) -> Response:
     """Show an image with its annotation and the predictions of some methods."""
     choice = ViewerChoice(competition, tuple(run or ()), number_or_none(threshold))
+    return viewer_page(request, platform, actor, challenge, image_set, name, choice, Form())
+
+
+def viewer_page(
+    request: Request,
+    platform: Platform,
+    actor: Actor,
+    challenge: str,
+    image_set: str,
+    name: str,
+    choice: ViewerChoice,
+    form: Form,
+) -> Response:
+    """Show an image, and the form in which its labels are reported if it takes reports."""
     page = viewer.viewer(platform, actor, challenge, image_set, name, choice)
-    return render(request, "images/viewer.html", page=page, query=request.url.query)
+    reporting = label_reports.reporting(platform, actor, challenge, image_set, name)
+    return render(
+        request,
+        "images/viewer.html",
+        page=page,
+        reporting=reporting,
+        form=form,
+        problems_of_labels=list(LabelProblem),
+        longest=label_reports.LONGEST,
+        query=request.url.query,
+    )
 
 
 def number_or_none(text: str) -> float | None:
@@ -203,6 +229,7 @@ def of_board(
 
 
 @router.post("/organise/phases/{phase_id}/pictures", dependencies=[ORGANISE])
+@marked(done="The rules of the images are saved.")
 def change(
     request: Request,
     platform: ThePlatform,
@@ -227,6 +254,7 @@ def try_again(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Resp
 
 
 @router.post("/organise/phases/{phase_id}/pictures/archive", dependencies=[ORGANISE])
+@marked(done="The offer of the archive is changed.")
 def offer_archive(platform: ThePlatform, actor: CurrentActor, phase_id: int, form: TheForm) -> Response:
     """Set whether everybody who sees the images can download them as one archive."""
     archives.offer(platform, actor, phase_id, is_offered=bool(form.text("is_offered")))
@@ -252,7 +280,7 @@ def cover_form(request: Request, platform: ThePlatform, actor: CurrentActor, cha
 
 
 @router.post("/organise/challenges/{challenge}/picture", dependencies=[ORGANISE, limited(Limited.UPLOAD)])
-@marked(takes=Body.PICTURE)
+@marked(takes=Body.PICTURE, done="The picture is set.")
 def set_cover(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: FormWithFile
 ) -> Response:
@@ -266,15 +294,56 @@ def set_cover(
 
 
 @router.post("/organise/challenges/{challenge}/picture/remove", dependencies=[ORGANISE])
+@marked(done="The picture is removed.")
 def remove_cover(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
     """Remove the picture of a challenge."""
     covers.remove_picture(platform, actor, challenge)
     return RedirectResponse(f"/organise/challenges/{quote(challenge)}/picture", status_code=303)
 
 
+@router.get("/challenges/{challenge}/text-images/{name}", dependencies=[READ])
+def text_image(request: Request, platform: ThePlatform, challenge: str, name: str) -> Response:
+    """Return an image of the texts of a challenge, as JPEG of at most 1280 pixels."""
+    return _image_response(request, text_images.stored(platform, challenge, name), name)
+
+
+@router.post("/organise/challenges/{challenge}/text-images", dependencies=[ORGANISE, limited(Limited.UPLOAD)])
+@marked(takes=Body.PICTURE, done="The image is added. Copy its line into a text.")
+def add_text_image(
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: FormWithFile
+) -> Response:
+    """Add an image for the texts of a challenge."""
+    with form.showing_errors():
+        new, file = form.read(NewTextImage), form.file("image")
+        data = file.file.read(LARGEST_PICTURE + 1) if file else None
+        text_images.add(platform, actor, challenge, new, data)
+        return _to_texts(challenge)
+    return _cover_form(request, platform, actor, challenge, form)
+
+
+@router.post("/organise/challenges/{challenge}/text-images/{name}/remove", dependencies=[ORGANISE])
+@marked(done="The image is removed. Texts that name it show its words instead.")
+def remove_text_image(platform: ThePlatform, actor: CurrentActor, challenge: str, name: str) -> Response:
+    """Remove an image for the texts of a challenge."""
+    text_images.remove(platform, actor, challenge, name)
+    return _to_texts(challenge)
+
+
+def _to_texts(challenge: str) -> Response:
+    here = f"/organise/challenges/{quote(challenge)}/picture#text-images"
+    return RedirectResponse(here, status_code=303)
+
+
 def _cover_form(request: Request, platform: Platform, actor: Actor, challenge: str, form: Form) -> Response:
     page = covers.cover_page(platform, actor, challenge)
-    return render(request, "images/cover.html", page=page, form=form.fill({"alt": page.cover.alt}))
+    return render(
+        request,
+        "images/cover.html",
+        page=page,
+        images=text_images.text_images(platform, actor, challenge),
+        most=text_images.MOST,
+        form=form.fill({"alt": page.cover.alt}),
+    )
 
 
 def _back(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:

@@ -4,20 +4,21 @@ The web process reads only the images that workers have made, never source folde
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from hashlib import sha256
+from pathlib import PurePosixPath
 from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import ColumnElement, Row, Select, and_, func, select, update
+from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges
-from app.challenges.challenges import PhaseView, find_phase
+from app.challenges.challenges import PhaseView, description_of, find_phase
 from app.challenges.files import refusal_of_images
 from app.core import audit
-from app.core.access import Actor
+from app.core.access import Actor, require_active
 from app.core.errors import NotFoundError
 from app.images.packs import read_part
 from app.jobs import queue
@@ -43,7 +44,11 @@ class PictureSize(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class PictureView:
-    """An image. version: of the images made from it, None if there are none; problem: why it cannot be shown."""
+    """An image.
+
+    version: of the images made from it, None if there are none; problem: why it cannot be shown; file: what people know its file by, where
+    that does not follow from its name.
+    """
 
     position: int
     name: str
@@ -51,6 +56,7 @@ class PictureView:
     height: int | None
     version: str | None
     problem: str | None
+    file: str = ""
 
     @property
     def shown_size(self) -> tuple[int, int]:
@@ -163,12 +169,13 @@ def pictures_page(
     with platform.snapshot() as session:
         phase = find_phase(session, challenge, image_set)
         source = visible_source(session, actor, phase)
-        rows, previous, next_ = _page(session, phase.id, beginning, window)
+        description = description_of(platform.descriptions, phase.description_key)
+        rows, previous, next_ = _page(session, phase.id, beginning, window, description)
         total, made, refused = session.execute(_counts(phase.id)).one()
         is_awaited = session.scalar(select(queue.is_pending(JobKind.PICTURES, f"phase {phase.id}")))
     return PicturesPage(
         phase=phase,
-        pictures=tuple(map(_view, rows)),
+        pictures=tuple(with_file(each, description) for each in map(_view, rows)),
         total=total,
         made=made,
         refused=refused,
@@ -225,11 +232,33 @@ def _view(row: Row[Picture, str | None, bool]) -> PictureView:
     )
 
 
+def with_file(picture: PictureView, description: Description) -> PictureView:
+    """An image of a phase with what people know its file by."""
+    listed = description.images[picture.position : picture.position + 1]
+    return replace(picture, file=listed[0].file) if listed and listed[0].id == picture.name else picture
+
+
+def _called(description: Description, beginning: str, window: PageRange) -> list[int]:
+    """The positions of images whose files have names that begin like this, as far as a page can show them."""
+    if not beginning:
+        return []
+    found = [
+        place
+        for place, image in enumerate(description.images)
+        if image.file and PurePosixPath(image.file).name.startswith(beginning)
+    ]
+    if window.before is None:
+        return [place for place in found if place > window.after][: window.limit + 1]
+    return [place for place in found if place < window.before][-window.limit - 1 :]
+
+
 def _page(
-    session: Session, phase_id: int, beginning: str, window: PageRange
+    session: Session, phase_id: int, beginning: str, window: PageRange, description: Description
 ) -> tuple[list[Row[Picture, str | None, bool]], int | None, int | None]:
-    """Load some images by the beginning of their names, with the positions before and after which there are more."""
-    chosen = _pictures(phase_id, Picture.name.startswith(beginning, autoescape=True)).limit(window.limit + 1)
+    """Load some images by the beginning of their names or their files', with the positions before and after which there are more."""
+    begins = Picture.name.startswith(beginning, autoescape=True)
+    is_called = Picture.position.in_(_called(description, beginning, window))
+    chosen = _pictures(phase_id, or_(begins, is_called)).limit(window.limit + 1)
     if window.before is None:
         forwards = chosen.where(Picture.position > window.after).order_by(Picture.position)
         rows = list(session.execute(forwards))
@@ -245,6 +274,11 @@ def _page(
 def picture_of(session: Session, phase_id: int, name: str) -> PictureView | None:
     """Load an image by name, or None."""
     return pictures_of(session, phase_id, [name]).get(name)
+
+
+def no_image(phase: PhaseView, name: str) -> NotFoundError:
+    """Return the error for an image that does not exist, or of which nothing may be said."""
+    return NotFoundError(f"there is no image {name!r} in {phase.challenge} {phase.image_set}")
 
 
 def pictures_of(session: Session, phase_id: int, names: Collection[str]) -> dict[str, PictureView]:
@@ -354,6 +388,7 @@ def change(platform: Platform, actor: Actor, phase_id: int, rules: PictureRules)
     """Set who may see the images of a phase. Raises NotFoundError if it has none or the actor does not organise it."""
     with platform.transaction() as session:
         challenge_id = organised_images(session, actor, phase_id).challenge_id
+        require_active(session, challenge_id)
         source = session.get_one(PictureSource, phase_id, with_for_update=True, populate_existing=True)
         before = {"is_public": source.is_public, "draws_truth": source.draws_truth}
         after = {"is_public": rules.is_public, "draws_truth": rules.draws_truth}

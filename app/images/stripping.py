@@ -13,7 +13,7 @@ _CHUNKS: Final = frozenset(
     [b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"sBIT", b"cICP"]
 )
 _CHUNK: Final = struct.Struct(">I4s")
-_BROKEN: Final = "the file is damaged, so that what it says besides its pixels cannot be taken out"
+BROKEN: Final = "the file is damaged, so that what it says besides its pixels cannot be taken out"
 
 _END, _SCAN = 0xD9, 0xDA  # markers of JPEG
 _ALONE: Final = frozenset([0x01, *range(0xD0, 0xD9)])  # markers without a length
@@ -53,7 +53,7 @@ def _of_png(content: bytes) -> bytes:
         if kind == b"IEND":
             return b"".join(kept)
         place = end
-    raise PictureError(_BROKEN)
+    raise PictureError(BROKEN)
 
 
 def _profile_chunk(data: bytes) -> bytes:
@@ -100,7 +100,7 @@ def _segments(content: bytes) -> Iterator[tuple[int, bytes]]:
         yield marker, content[place:end]
         place = end
     if content[place : place + 2] != b"\xff\xd9":
-        raise PictureError(_BROKEN)
+        raise PictureError(BROKEN)
 
 
 def _profile_of(segments: Iterable[bytes]) -> bytes:
@@ -136,4 +136,4 @@ def _end_of_scan(content: bytes, place: int) -> int:
             place += 2
         else:
             return place
-    raise PictureError(_BROKEN)
+    raise PictureError(BROKEN)

@@ -21,8 +21,10 @@ from app.images.pictures import (
     PictureView,
     StoredPicture,
     can_see_truth,
+    no_image,
     picture_of,
     visible_source,
+    with_file,
     withheld,
 )
 from app.models import Picture, PictureSource
@@ -180,7 +182,7 @@ def viewer(
     description = description_of(platform.descriptions, phase.description_key)
     return ViewerPage(
         phase=phase,
-        picture=picture,
+        picture=with_file(picture, description),
         before=scene.before,
         after=scene.after,
         withheld=None if is_open else withheld(phase),
@@ -205,7 +207,7 @@ def _scene(session: Session, actor: Actor, challenge: str, image_set: str, name:
     source = visible_source(session, actor, phase)
     picture = picture_of(session, phase.id, name)
     if picture is None:
-        raise NotFoundError(f"there is no image {name!r} in {challenge} {image_set}")
+        raise no_image(phase, name)
     runs: list[DrawnRun] = []
     if can_see_truth(actor, phase, source):
         audience = (

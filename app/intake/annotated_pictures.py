@@ -7,27 +7,26 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Text, and_, cast, delete, exists, func, or_, select
+from sqlalchemy import Text, cast, exists, func, select
 from sqlalchemy.orm import Session
 
 from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ConflictError, NotFoundError
 from app.images.packs import PACK, read_part
-from app.intake import intakes
+from app.intake import for_one, intakes
 from app.intake.drawing import DrawnPictures
+from app.intake.for_one import HIDDEN_PICTURES, KEPT
 from app.jobs import queue
-from app.models import Artefact, Intake, IntakeRole, JobKind
+from app.models import Artefact, Intake, IntakeRole, IntakeState, JobKind
 from app.platform import Platform
 from app.results import artefacts
 from heldout_scoring.stored import from_plain
 
-PUBLIC_PICTURES: Final = "data set, public"  # kinds of artefacts
-HIDDEN_PICTURES: Final = "data set, hidden"
-KEPT: Final = timedelta(minutes=10)  # pictures of hidden annotation
+PUBLIC_PICTURES: Final = "data set, public"  # kind of artefacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +63,7 @@ def _key(intake_id: uuid.UUID, actor: Actor) -> str:
 
 def _hidden(session: Session, actor: Actor, intake_id: uuid.UUID) -> Artefact | None:
     """The pictures of hidden annotation that were made for an organiser, as long as they may be seen."""
-    return session.scalar(
-        select(Artefact).where(
-            Artefact.kind == HIDDEN_PICTURES, Artefact.subject == _key(intake_id, actor),
-            Artefact.created_at > func.clock_timestamp() - KEPT,
-        )
-    )  # fmt: skip
+    return for_one.find(session, HIDDEN_PICTURES, _key(intake_id, actor))
 
 
 def _views(platform: Platform, artefact: Artefact | None) -> DrawnPictures | None:
@@ -79,16 +73,21 @@ def _views(platform: Platform, artefact: Artefact | None) -> DrawnPictures | Non
 
 
 def picture(platform: Platform, actor: Actor, intake_id: uuid.UUID, role: IntakeRole, number: int) -> bytes:
-    """Return a drawn picture as JPEG, counted from 1. Raises NotFoundError, also for pictures made for somebody else."""
+    """Return a drawn picture as JPEG, counted from 1. Raises NotFoundError, also for pictures made for somebody else.
+
+    While a data set is read there are none of its public annotation: some of it may have become hidden.
+    """
     with platform.transaction() as session:
-        intakes.of_organiser(session, actor, intake_id)
+        state = intakes.of_organiser(session, actor, intake_id).state
+        if role is IntakeRole.PUBLIC and state in (IntakeState.RECEIVED, IntakeState.READING):
+            raise NotFoundError("there is no such image while the data set is read")
         found = {
             IntakeRole.PUBLIC: lambda: artefacts.find(session, PUBLIC_PICTURES, str(intake_id)),
             IntakeRole.HIDDEN: lambda: _hidden(session, actor, intake_id),
         }.get(role, lambda: None)()
     content = read_part(platform.artefacts, found.key, number) if found else b""
     if not content:
-        raise NotFoundError("there is no such picture, or not any more")
+        raise NotFoundError("there is no such image, or not any more")
     return content
 
 
@@ -102,7 +101,7 @@ def request(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> None:
         if not any(each.role == IntakeRole.HIDDEN for each in report.sets):
             raise ConflictError("this data set has no hidden annotation that could be read")
         if session.scalar(select(queue.is_pending(JobKind.INTAKE_PICTURES, _key(intake_id, actor)))):
-            raise ConflictError("a worker draws these pictures already")
+            raise ConflictError("a worker draws these images already")
         audit.record(
             session,
             actor.user_id,
@@ -118,32 +117,18 @@ def request(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> None:
 
 def store_public(platform: Platform, intake_id: uuid.UUID, pack: bytes | None) -> None:
     """Store pictures of public annotation, or None if there are none, in place of earlier ones."""
-    if pack is None:
-        _delete(platform, Artefact.kind == PUBLIC_PICTURES, Artefact.subject == str(intake_id))
-    else:
-        _store(platform, PUBLIC_PICTURES, str(intake_id), pack)
+    for_one.remove(platform, Artefact.kind == PUBLIC_PICTURES, Artefact.subject == str(intake_id))
+    if pack is not None:
+        artefacts.store(platform, PUBLIC_PICTURES, str(intake_id), "1", PACK, pack)
 
 
 def store_hidden(platform: Platform, payload: Mapping[str, Any], pack: bytes) -> None:
     """Store pictures of hidden annotation for the organiser who asked, in place of earlier ones."""
-    _store(platform, HIDDEN_PICTURES, f"{payload['intake']}/{payload['user']}", pack)
+    for_one.store(platform, HIDDEN_PICTURES, f"{payload['intake']}/{payload['user']}", pack)
 
 
-def _store(platform: Platform, kind: str, subject: str, pack: bytes) -> None:
-    _delete(platform, Artefact.kind == kind, Artefact.subject == subject)
-    artefacts.store(platform, kind, subject, "1", PACK, pack)
-
-
-def delete_expired(platform: Platform) -> None:
-    """Delete pictures of hidden annotation after ten minutes, and those of data sets that are gone."""
-    is_old = and_(Artefact.kind == HIDDEN_PICTURES, Artefact.created_at <= func.clock_timestamp() - KEPT)
+def delete_left(platform: Platform) -> None:
+    """Delete the pictures of data sets that are gone."""
     of_intake = cast(Intake.id, Text) == func.split_part(Artefact.subject, "/", 1)
     is_left = ~exists().where(of_intake).correlate(Artefact)
-    _delete(platform, Artefact.kind.in_((PUBLIC_PICTURES, HIDDEN_PICTURES)), or_(is_old, is_left))
-
-
-def _delete(platform: Platform, *which: Any) -> None:
-    with platform.transaction() as session:
-        keys = session.scalars(delete(Artefact).where(*which).returning(Artefact.key)).all()
-    for key in keys:
-        platform.artefacts.delete(key)
+    for_one.remove(platform, Artefact.kind.in_((PUBLIC_PICTURES, HIDDEN_PICTURES)), is_left)

@@ -14,6 +14,8 @@ from app.core.rate_limits import Limited
 from app.intake import applying, intakes, receiving
 from app.intake.applying import Application
 from app.intake.intakes import IntakeFileView, IntakeList, IntakeView
+from app.intake.reports import Audience
+from app.intake.table_choices import TableRequest
 from app.models import IntakeRole
 from app.web.dependencies import CurrentActor, ThePlatform, limited, requires
 from app.web.route_marks import Body, marked
@@ -52,6 +54,12 @@ class FolderFile(BaseModel):
     path: Annotated[str, Field(min_length=1, max_length=1000)]
 
 
+class Audiences(BaseModel):
+    """Who may see the annotation of image sets; those that are left out stay as they are."""
+
+    audiences: Annotated[tuple[Audience, ...], Field(max_length=200)]
+
+
 @router.get("/challenges/{challenge}/data-sets", dependencies=[ORGANISE])
 def data_sets(
     platform: ThePlatform, actor: CurrentActor, challenge: str, before: Before = None
@@ -88,6 +96,15 @@ def read(platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> In
     return intakes.get_intake(platform, actor, intake_id)
 
 
+@router.put("/data-sets/{intake_id}/audiences", status_code=202, dependencies=[ORGANISE])
+def answer_audiences(
+    platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID, answers: Audiences
+) -> IntakeView:
+    """Answer who may see the annotation of image sets that were sent as public. Hidden annotation stays hidden."""
+    intakes.answer_audiences(platform, actor, intake_id, answers.audiences)
+    return intakes.get_intake(platform, actor, intake_id)
+
+
 @router.post("/data-sets/{intake_id}/cancel", dependencies=[ORGANISE])
 def cancel(platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> IntakeView:
     """Stop the worker that reads a data set. Its files stay."""
@@ -101,6 +118,15 @@ def apply(
 ) -> IntakeView:
     """Make an image set of a data set a phase, or the next version of a phase's ground truth."""
     applying.request_application(platform, actor, intake_id, application)
+    return intakes.get_intake(platform, actor, intake_id)
+
+
+@router.post("/data-sets/{intake_id}/tables", status_code=202, dependencies=[ORGANISE])
+def choose_tables(
+    platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID, choice: TableRequest
+) -> IntakeView:
+    """Say what the columns of tables hold or how they are encoded, and have a worker read the data set again."""
+    intakes.choose_tables(platform, actor, intake_id, choice)
     return intakes.get_intake(platform, actor, intake_id)
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -13,7 +14,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 import heldout_scoring
-from app.challenges import challenges, same_labels, versions
+from app.challenges import challenges, pictures_from, same_labels, versions
 from app.challenges.challenges import PhaseView
 from app.challenges.label_digests import LabelDigests
 from app.challenges.phase_rules import parse_quota
@@ -21,11 +22,12 @@ from app.core import audit
 from app.core.access import Actor
 from app.core.errors import ConflictError, ForbiddenError, MalformedError, RateLimitedError
 from app.core.names import check_name
-from app.images import making
+from app.images import archives, making
 from app.images.making import ReadyImages
+from app.images.pictures import queue_job
 from app.intake import importing, intakes, testing, trials
 from app.intake.importing import PublicCopyError, ReadyImport, TreeImport, new_rules
-from app.intake.inspecting import CHOSEN, DIGESTS, TRUTHS
+from app.intake.inspecting import CHOSEN, DIGESTS, FILES, TRUTHS
 from app.intake.reports import ClassCount, FoundSet, Report
 from app.models import (
     Challenge,
@@ -37,6 +39,7 @@ from app.models import (
     Intake,
     IntakeRole,
     IntakeState,
+    JobKind,
     Phase,
     Quota,
     stored,
@@ -51,6 +54,7 @@ RULES: Final = {
     "disclosure", "quotas", "opens_at", "closes_at", "embargo", "frozen_days", "details_at_close", "only_complete", "competitions",
 }  # of a new phase  # fmt: skip
 LONGEST_QUOTAS: Final = 200  # characters
+LONGEST_NOTE: Final = 300  # characters
 OTHER_PROTOCOL: Final = "voc2012"  # of data sets that are no known challenge
 
 
@@ -110,17 +114,27 @@ class Application(BaseModel):
     ] = None
     details_at_close: Annotated[bool, Field(description="show everything once the phase is over")] = False
     only_complete: Annotated[bool, Field(description="show class values only for complete results")] = False
+    grace_minutes: Annotated[
+        OrBlank[Annotated[int, Field(ge=0, le=10_080)]],
+        Field(
+            description="how long an upload started before the close may still be confirmed; null: an hour",
+            exclude_if=lambda value: value is None,
+        ),
+    ] = None
     competitions: Annotated[
         OrBlank[tuple[int, ...]], Field(description="those to offer; null: all with ground truth")
     ] = None
     without_picture: Annotated[
         OrBlank[Annotated[int, Field(ge=0, le=10**9)]],
-        Field(description="how many images of the set may have no picture; by default none"),
+        Field(description="how many images of the set may have no file; by default none"),
     ] = None
     allow_public_copy: Annotated[
         bool, Field(description="load as public what another phase keeps hidden; for admins, and audited")
     ] = False
 
+    note: Annotated[
+        str, Field(max_length=LONGEST_NOTE, description="what is new in this version, for the organisers")
+    ] = ""
     accept_changes: Annotated[
         bool,
         Field(
@@ -141,6 +155,7 @@ class Application(BaseModel):
             protocol=phase.protocol if phase else self.protocol or usual,
             images=ImageMode.COPY,
             allow_public_copy=self.allow_public_copy,
+            note=self.note.strip(),
         )
         if phase is not None:
             return request
@@ -152,6 +167,7 @@ class Application(BaseModel):
             closes_at=self.closes_at,
             embargo=self.embargo,
             frozen_days=self.frozen_days,
+            grace=None if self.grace_minutes is None else timedelta(minutes=self.grace_minutes),
             details_at_close=self.details_at_close,
             only_complete=self.only_complete,
             competitions=self.competitions,
@@ -369,6 +385,9 @@ class ReadyApplication:
         with _said():
             if session.get_one(Challenge, intake.challenge_id).code != self.challenge:
                 raise ConflictError("The address of the challenge was changed meanwhile; nothing was applied")
+            asked = zip(self.request.all, self.sets, strict=True)
+            is_released = any(releases(each, ready.found.role) for each, ready in asked)
+            intakes.require_role(session, self.request.user_id, intake.challenge_id, publishes=is_released)
             if self.request.made_of is not None:
                 self._clear(session, intake.challenge_id)
             if any(each.found.role == IntakeRole.PUBLIC for each in self.sets):
@@ -404,13 +423,19 @@ class ReadyApplication:
             if unused is None:
                 raise OutdatedError
             self._clean.append(unused.remove)
+            phase = session.get_one(Phase, imported.phase_id)
+            pictures_from.show(session, session.get_one(Challenge, phase.challenge_id))
         truth = challenges.newest_truth(session, imported.phase_id)
         if ready.found.role == IntakeRole.HIDDEN and truth is not None:
             trials.add(session, truth.id)
         notes = [f"Of {ready.phase}, {warning}." for warning in imported.warnings]
         if not imported.is_new:
+            if ready.images is None:  # whose files may have other names now
+                unnamed = archives.forget(session, imported.phase_id)
+                self._clean.append(lambda platform: archives.remove(platform, unnamed))
+                queue_job(session, JobKind.PICTURES, imported.phase_id)
             same = f"This annotation equals version {imported.version}, the newest of {ready.phase}"
-            unchanged = "nothing was changed" if ready.images is None else "only its pictures were taken"
+            unchanged = "nothing was changed" if ready.images is None else "only its images were taken"
             notes = [f"{same}; {unchanged}."]
         return {
             "state": IntakeState.APPLIED,
@@ -473,6 +498,7 @@ def _ready(
         user_id=request.user_id,
         compared_version=compared.version if compared else None,
         intake=intake_id,
+        files=json.loads((folder / FILES / found.key).read_text()),
     )
     truth = heldout_scoring.GroundTruth.open(folder / TRUTHS / found.key)
     truth = heldout_scoring.GroundTruth.of(replace(truth.lists, image_set=application.phase), truth.tables)

@@ -13,7 +13,7 @@ import numpy as np
 
 import heldout_scoring
 from app.intake.findings import labelled
-from app.intake.layouts import CLASS_FOLDERS, COCO, AnnotatedSet, is_name
+from app.intake.formats.reading import CLASS_FOLDERS, COCO, AnnotatedSet
 from app.intake.reports import ClassChoice, ClassCount, Report
 from heldout_scoring import PERSON, GroundTruth, Problem, Problems
 from heldout_scoring.evaluation import missing_truth
@@ -162,7 +162,7 @@ def _problem_of_name(choice: ClassChoice, *, has_files: bool) -> str | None:
         return None
     if len(name) > LONGEST:
         return f"a name may have at most {LONGEST} characters, not {len(name)}"
-    if has_files and (not is_name(name) or "/" in name or "\\" in name):
+    if has_files and (not name.isprintable() or any(letter.isspace() or letter in "/\\" for letter in name)):
         return "cannot stand in the name of a file of results; leave out blanks and slashes"
     return None if name.isprintable() else "leave out characters that cannot be seen"
 

@@ -1,17 +1,27 @@
 """How annotation differs from the version that the boards of a phase show: counts alone, and names of classes."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.intake.findings import labelled, row_hashes
-from app.intake.reports import Renamed, VersionComparison
+from app.intake.reports import (
+    ClassChanges,
+    Renamed,
+    Shift,
+    VersionComparison,
+    VersionDiff,
+    without_words,
+)
 from heldout_scoring import BoxConvention, GroundTruth, iou_matrix
+from heldout_scoring.stored import to_plain
 
 SAME: Final = (
     0.5  # IoU from which two boxes are of one object, and share from which two names are of one class
@@ -30,17 +40,24 @@ def compare(before: GroundTruth, after: GroundTruth, key: str, phase: str, versi
     Objects are counted in images that both have, and are the same if their boxes overlap by an IoU of 0.5 or more, those that overlap
     most first. Two classes are one, renamed, if COCO's files give them one number, or if half of their objects or images are the same.
     """
+    return _compare(before, after, key, phase, version)[0]
+
+
+def _compare(
+    before: GroundTruth, after: GroundTruth, key: str, phase: str, version: int
+) -> tuple[VersionComparison, "_Changed"]:
     images = _Common.of(before.lists.images, after.lists.images)
     renamed = _renamed(before, after, images)
     names, renewed = dict(renamed), {name for _, name in renamed}
     gone = [name for name in _only_in(before, after) if name not in names]
     new = [name for name in _only_in(after, before) if name not in renewed]
     classes = _Common.of([names.get(name, name) for name in before.lists.classes], after.lists.classes)
-    objects = _changed_objects(before, after, images, classes)
+    changed = _changed_objects(before, after, images, classes)
+    objects = changed.counts
     of_coco = before.tables.coco is not None and after.tables.coco is not None
     numbers = dict(zip(before.lists.classes, before.lists.class_numbers, strict=False))
     later = dict(zip(after.lists.classes, after.lists.class_numbers, strict=False))
-    return VersionComparison(
+    comparison = VersionComparison(
         set=key,
         phase=phase,
         version=version,
@@ -61,10 +78,137 @@ def compare(before: GroundTruth, after: GroundTruth, key: str, phase: str, versi
         removed=objects["removed"],
         marked=_changed_marks_of_coco(before, after, images, classes) if of_coco else objects["marked"],
         redrawn=_redrawn(before, after, images, classes),
+        flagged=_flagged(before, after, images, classes),
         labels=_changed_labels(before, after, classes) + _changed_statements(before, after, images, classes),
         label_images=_changed_label_images(before, after, classes),
         parts=_changed_rows(_parts(before, images.place_before), _parts(after, images.place_after)),
         actions=_changed_rows(_actions(before, images.place_before), _actions(after, images.place_after)),
+    )
+    return comparison, changed
+
+
+def version_diff(before: Path, after: Path, phase: str, version: int) -> bytes:
+    """Compare two versions of a phase in a child process. Returns the JSON of a `VersionDiff`; version: of `before`."""
+    with without_words():
+        one, other = GroundTruth.open(before), GroundTruth.open(after)
+        comparison, changed = _compare(one, other, "", phase, version)
+        found = VersionDiff(comparison, tuple(_changes_by_class(one, other, changed)), _shift(changed))
+        return json.dumps(to_plain(found)).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedBox:
+    """An object that changed: its class and edges before, which are empty for a new one, and afterwards."""
+
+    before: str = ""
+    old: tuple[float, ...] = ()
+    after: str = ""
+    new: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedImage:
+    """An image whose labels changed, of this size. classes: what it shows now and did not, and the reverse, in words."""
+
+    image: str
+    width: int | None
+    height: int | None
+    boxes: tuple[ChangedBox, ...] = ()
+    classes: tuple[str, ...] = ()
+
+
+def changed_images(before: GroundTruth, after: GroundTruth) -> list[ChangedImage]:
+    """What changed in each image that both versions have, in the order of the later one; only images where anything did."""
+    images = _Common.of(before.lists.images, after.lists.images)
+    classes = _Common.of(before.lists.classes, after.lists.classes)
+    changed = _changed_objects(before, after, images, classes)
+    boxes: dict[int, list[ChangedBox]] = {}
+    for one, other in (changed.moved, changed.relabelled, changed.marked):
+        for row in range(len(one.image)):
+            box = ChangedBox(*_drawn(before, one, row), *_drawn(after, other, row))
+            boxes.setdefault(int(one.image[row]), []).append(box)
+    for row in range(len(changed.removed.image)):
+        box = ChangedBox(*_drawn(before, changed.removed, row))
+        boxes.setdefault(int(changed.removed.image[row]), []).append(box)
+    for row in range(len(changed.added.image)):
+        box = ChangedBox("", (), *_drawn(after, changed.added, row))
+        boxes.setdefault(int(changed.added.image[row]), []).append(box)
+    words = _classes_of_images(before, after, classes)
+    found = []
+    for place, number in enumerate(images.place_after.tolist()):
+        name = after.lists.images[place]
+        if number in boxes or name in words:
+            width, height = (
+                after.tables.sizes[place].tolist() if after.tables.has_size[place] else (None, None)
+            )
+            found.append(
+                ChangedImage(name, width, height, tuple(boxes.get(number, ())), tuple(words.get(name, ())))
+            )
+    return found
+
+
+def _drawn(truth: GroundTruth, objects: "_Objects", row: int) -> tuple[str, tuple[float, ...]]:
+    return truth.lists.classes[int(objects.own[row])], tuple(objects.edges[row].tolist())
+
+
+def _classes_of_images(before: GroundTruth, after: GroundTruth, classes: "_Common") -> dict[str, list[str]]:
+    """How classes of images changed, where no box tells: by image, such as `cat: no, now yes`."""
+    if len(before.tables.objects.image) or len(after.tables.objects.image):
+        return {}
+    says = {1: "yes", 0: "difficult", -1: "no"}
+    places = {name: place for place, name in enumerate(before.lists.images[: before.lists.main])}
+    rows = {number: row for row, number in enumerate(classes.place_before.tolist()) if number >= 0}
+    found: dict[str, list[str]] = {}
+    for place, name in enumerate(after.lists.images[: after.lists.main]):
+        if name not in places:
+            continue
+        for row, number in enumerate(classes.place_after.tolist()):
+            if number < 0:
+                continue
+            one = int(before.tables.labels[rows[number], places[name]])
+            other = int(after.tables.labels[row, place])
+            if one != other:
+                found.setdefault(name, []).append(
+                    f"{after.lists.classes[row]}: {says[one]}, now {says[other]}"
+                )
+    return found
+
+
+def _changes_by_class(before: GroundTruth, after: GroundTruth, changed: "_Changed") -> Iterator[ClassChanges]:
+    """Yield what became of the objects of each class that any did, in the order of the later version."""
+
+    def of(objects: _Objects, truth: GroundTruth) -> Counter[str]:
+        return Counter(truth.lists.classes[own] for own in objects.own.tolist())
+
+    counts = {
+        "moved": of(changed.moved[1], after),
+        "marked": of(changed.marked[1], after),
+        "added": of(changed.added, after),
+        "gained": of(changed.relabelled[1], after),
+        "removed": of(changed.removed, before),
+        "lost": of(changed.relabelled[0], before),
+    }
+    for name in dict.fromkeys((*after.lists.classes, *before.lists.classes)):
+        found = {what: count[name] for what, count in counts.items()}
+        if any(found.values()):
+            yield ClassChanges(name, **found)
+
+
+def _shift(changed: "_Changed") -> Shift | None:
+    """How far boxes moved; None if none did."""
+    one, other = (each.edges for each in changed.moved)
+    if not len(one):
+        return None
+    distances = np.abs(one - other).max(axis=1)
+    sides = np.minimum(one[:, 2:], other[:, 2:]) - np.maximum(one[:, :2], other[:, :2])
+    common = sides.clip(0).prod(axis=1)
+    areas = [(each[:, 2:] - each[:, :2]).prod(axis=1) for each in (one, other)]
+    overlaps = common / (areas[0] + areas[1] - common)
+    return Shift(
+        median=float(np.median(distances)),
+        largest=float(distances.max()),
+        median_iou=float(np.median(overlaps)),
+        lowest_iou=float(overlaps.min()),
     )
 
 
@@ -224,52 +368,100 @@ def _counts(labels: Integers, truth: GroundTruth) -> Integers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Objects:
-    """Objects in common images. edges: half-open; marks: difficult and group of."""
+    """Objects in common images.
+
+    edges: half-open; marks: difficult and group of; flags: truncated and occluded; own: the place of the class in its annotation.
+    """
 
     image: Integers
     label: Integers
     edges: Floats
     marks: Flags
+    flags: Flags
+    own: Integers
 
     @classmethod
     def of(cls, truth: GroundTruth, images: Integers, classes: Integers | None = None) -> "_Objects":
         """The objects of an annotation; classes: the number of each class, -1 for those that stay apart from the others."""
         objects = truth.tables.objects
         image = images[objects.image] if len(images) else objects.image.astype(np.int64)
-        label = objects.name.astype(np.int64)
+        label = own = objects.name.astype(np.int64)
         if classes is not None and len(classes):
             label = np.where(classes[label] >= 0, classes[label], -1 - label)
         edges = truth.tables.convention.convert(objects.boxes, BoxConvention.HALF_OPEN)
-        found = cls(image, label, edges, np.column_stack([objects.difficult, objects.group_of]))
-        return found.taken(image >= 0)
+        marks = np.column_stack([objects.difficult, objects.group_of])
+        flags = np.column_stack([objects.truncated, objects.occluded])
+        return cls(image, label, edges, marks, flags, own).taken(image >= 0)
 
     def taken(self, which: Any) -> "_Objects":
         """Some of these."""
-        return _Objects(self.image[which], self.label[which], self.edges[which], self.marks[which])
+        columns = (self.image, self.label, self.edges, self.marks, self.flags, self.own)
+        return _Objects(*(each[which] for each in columns))
 
 
-def _changed_objects(
-    before: GroundTruth, after: GroundTruth, images: _Common, classes: _Common
-) -> Counter[str]:
-    """Count what became of the objects in common images."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Changed:
+    """What became of the objects in common images; of pairs, the objects before and after."""
+
+    moved: tuple[_Objects, _Objects]
+    marked: tuple[_Objects, _Objects]
+    relabelled: tuple[_Objects, _Objects]
+    removed: _Objects
+    added: _Objects
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many of each."""
+        pairs = {"moved": self.moved, "marked": self.marked, "relabelled": self.relabelled}
+        single = {"removed": self.removed, "added": self.added}
+        objects = {name: one for name, (one, _) in pairs.items()} | single
+        return Counter({name: len(each.image) for name, each in objects.items()})
+
+
+def _changed_objects(before: GroundTruth, after: GroundTruth, images: _Common, classes: _Common) -> _Changed:
+    """Find what became of the objects in common images."""
     one = _Objects.of(before, images.place_before, classes.place_before)
     other = _Objects.of(after, images.place_after, classes.place_after)
     # a class that only one annotation has is no class of the other
-    other = _Objects(
-        other.image, np.where(other.label < 0, other.label - (1 << 20), other.label), other.edges, other.marks
-    )
+    other = replace(other, label=np.where(other.label < 0, other.label - (1 << 20), other.label))
     one, other = _without_equal(one, other)
-    found = Counter[str]()
     same = _paired(one, other, lambda a, b: bool(one.label[a] == other.label[b]))
-    for a, b in same:
-        found["marked" if np.array_equal(one.edges[a], other.edges[b]) else "moved"] += 1
-    one = one.taken(np.setdiff1d(np.arange(len(one.image)), [a for a, _ in same]))
-    other = other.taken(np.setdiff1d(np.arange(len(other.image)), [b for _, b in same]))
-    relabelled = _paired(one, other, lambda _a, _b: True)
-    found["relabelled"] = len(relabelled)
-    found["removed"] = len(one.image) - len(relabelled)
-    found["added"] = len(other.image) - len(relabelled)
-    return found
+    same_edges = [(a, b) for a, b in same if np.array_equal(one.edges[a], other.edges[b])]
+    moved = sorted(set(same) - set(same_edges))
+    left, new = _rest(one, [a for a, _ in same]), _rest(other, [b for _, b in same])
+    relabelled = _paired(left, new, lambda _a, _b: True)
+    return _Changed(
+        moved=_pairs(one, other, moved),
+        marked=_pairs(one, other, same_edges),
+        relabelled=_pairs(left, new, relabelled),
+        removed=_rest(left, [a for a, _ in relabelled]),
+        added=_rest(new, [b for _, b in relabelled]),
+    )
+
+
+def _flagged(before: GroundTruth, after: GroundTruth, images: _Common, classes: _Common) -> int:
+    """The objects with the same class, box and marks that changed in being truncated or occluded."""
+    both = (
+        _Objects.of(before, images.place_before, classes.place_before),
+        _Objects.of(after, images.place_after, classes.place_after),
+    )
+    rows = [np.column_stack([each.image, each.label, each.marks]) for each in both]
+    same = [row_hashes(row, each.edges) for row, each in zip(rows, both, strict=True)]
+    whole = [
+        row_hashes(np.column_stack([row, each.flags]), each.edges)
+        for row, each in zip(rows, both, strict=True)
+    ]
+    equal = [np.count_nonzero(~_unmatched(*hashes)[0]) for hashes in (same, whole)]
+    return int(equal[0] - equal[1])
+
+
+def _rest(objects: _Objects, without: list[int]) -> _Objects:
+    return objects.taken(np.setdiff1d(np.arange(len(objects.image)), without))
+
+
+def _pairs(one: _Objects, other: _Objects, pairs: Pairs) -> tuple[_Objects, _Objects]:
+    places = np.array(pairs, np.int64).reshape(-1, 2)
+    return one.taken(places[:, 0]), other.taken(places[:, 1])
 
 
 def _without_equal(one: _Objects, other: _Objects) -> tuple[_Objects, _Objects]:

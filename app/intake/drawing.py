@@ -3,16 +3,18 @@
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from app.images.decoding import PictureError, make, read_file
+from app.images.decoding import MadeImages, PictureError, make, read_file
 from app.images.packs import pack
 from app.intake.findings import labelled
-from app.intake.layouts import AnnotatedSet, pictures_of
-from app.intake.unpacking import SentPicture, Unpacked
+from app.intake.formats.pictures import pictures_of
+from app.intake.formats.reading import AnnotatedSet
+from app.intake.unpacking import Unpacked
 from heldout_scoring import BoxConvention, GroundTruth
 from heldout_scoring.data.label_maps import label_colours
 from heldout_scoring.stored import to_plain
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 MOST: Final = 12
+NONE: Final = "No image of these image sets was sent, none could be read, or all that were looked at show ignored classes."
 LARGEST: Final = (480, 360)  # width and height
 QUALITY: Final = 85
 LETTERS: Final = 18  # height in pixels
@@ -47,27 +50,39 @@ class DrawnPictures:
     message: str = ""
 
 
-def draw(unpacked: Unpacked, sets: Sequence[AnnotatedSet]) -> bytes:
-    """Return a pack: the JSON of `DrawnPictures`, then each of up to twelve pictures, spread evenly over the sets, as JPEG."""
+def views_of(unpacked: Unpacked, sets: Sequence[AnnotatedSet]) -> Mapping[str, MadeImages]:
+    """Up to twelve pictures, spread evenly over the sets, to draw annotation on, by the roles and paths that they were sent with."""
+    known = [picture for each in sets for picture in pictures_of(unpacked, each).values() if picture.size]
+    views: dict[str, MadeImages] = {}
+    for picture in map(known.__getitem__, spread(len(known))):
+        with suppress(PictureError):
+            views[picture.sent_as] = replace(make(read_file(picture.path)), thumbnail=b"")
+    return views
+
+
+def spread(count: int) -> list[int]:
+    """At most twelve of so many places, spread evenly."""
+    return sorted(set(np.linspace(0, count - 1, MOST).astype(int).tolist())) if count else []
+
+
+def draw(unpacked: Unpacked, sets: Sequence[AnnotatedSet], views: Mapping[str, MadeImages]) -> bytes:
+    """Return a pack: the JSON of `DrawnPictures`, then up to twelve of the views that these sets have, as JPEG."""
     candidates = [
-        (each, image, picture)
+        (each, image, views[picture.sent_as])
         for each in sets
         for image, picture in pictures_of(unpacked, each).items()
-        if picture.size is not None
+        if picture.sent_as in views
     ]
-    places = sorted(set(np.linspace(0, len(candidates) - 1, MOST).astype(int).tolist())) if candidates else []
     annotations = {id(each): _Annotation.of(each.truth) for each in sets}
     drawn, contents = [], []
-    for place in places:
-        each, image, picture = candidates[place]
-        try:
-            content, view = _drawn(each.name, image, picture, annotations[id(each)])
-        except PictureError:
-            continue
+    for place in spread(len(candidates)):
+        each, image, made = candidates[place]
+        content, view = _drawn(each.name, image, made, annotations[id(each)])
         drawn.append(view)
         contents.append(content)
-    message = "" if drawn else "No picture of these image sets was sent, or none could be read."
-    return pack([json.dumps(to_plain(DrawnPictures(tuple(drawn), message))).encode(), *contents])
+    return pack(
+        [json.dumps(to_plain(DrawnPictures(tuple(drawn), "" if drawn else NONE))).encode(), *contents]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +109,12 @@ class _Annotation:
 
 
 def _drawn(
-    image_set: str, image: str, picture: SentPicture, annotation: _Annotation
+    image_set: str, image: str, made: MadeImages, annotation: _Annotation
 ) -> tuple[bytes, DrawnPicture]:
-    """Decode a picture and draw its boxes, or its label image, over it. Raises PictureError."""
+    """Draw the boxes, or the label image, of a picture over it."""
     from PIL import Image, ImageDraw  # noqa: PLC0415 - needed only here
 
-    made, truth = make(read_file(picture.path)), annotation.truth
+    truth = annotation.truth
     with Image.open(io.BytesIO(made.view), formats=("JPEG",)) as view:
         canvas = view.convert("RGB")
     canvas.thumbnail(LARGEST)

@@ -12,12 +12,15 @@ from itertools import combinations
 from math import sqrt
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.intake.layouts import CLASS_FOLDERS, AnnotatedSet, pictures_of
-from app.intake.reports import HIDDEN, IMAGES
+from app.images.matching import path_of
+from app.intake.formats.pictures import pictures_of
+from app.intake.formats.reading import CLASS_FOLDERS, COCO, AnnotatedSet
+from app.intake.reports import HIDDEN, IMAGES, PUBLIC
 from app.intake.unpacking import SentPicture, Unpacked
 from heldout_scoring import BoxConvention, GroundTruth, Problem, Problems, Rule
 
@@ -38,32 +41,39 @@ class PhasePicture:
 
 
 def add_findings(
-    unpacked: Unpacked, sets: Mapping[str, Sequence[AnnotatedSet]], of_phases: Sequence[PhasePicture]
+    unpacked: Unpacked,
+    sets: Mapping[str, Sequence[AnnotatedSet]],
+    of_phases: Sequence[PhasePicture],
+    *,
+    is_whole: bool = True,
 ) -> None:
-    """Add warnings to the problems of each role. of_phases: the pictures that the challenge has already."""
+    """Add warnings to the problems of each role.
+
+    of_phases: the pictures that the challenge has already; is_whole: whether hidden annotation was read without problems; what could
+    not be read does not count.
+    """
     named = {name for some in sets.values() for each in some for name in each.truth.lists.classes}
     found = [
         (role, each, pictures_of(unpacked, each) if unpacked.pictures else {})
         for role, some in sets.items()
         for each in some
     ]
+    _add_like_names(unpacked, sets)
     for role, each, _ in found:
         problems = unpacked.problems[role]
         for problem in _of_boxes(each):
             problems.warn(problem)
-        if role == HIDDEN and not problems.listed:  # what could not be read does not count
+        if role == HIDDEN and is_whole:
             for problem in _of_classes(each, named):
                 problems.warn(problem)
     _add_same_pictures(unpacked.problems[IMAGES], found, of_phases)
 
 
 def add_clues(unpacked: Unpacked, sets: Sequence[AnnotatedSet]) -> None:
-    """Add warnings of what predicts the class in hidden sets; what could not be read does not count."""
-    problems = unpacked.problems[HIDDEN]
+    """Add warnings of what predicts the class in hidden sets."""
     for each in sets:
-        if not problems.listed:
-            for problem in _of_clues(each, pictures_of(unpacked, each) if unpacked.pictures else {}):
-                problems.warn(problem)
+        for problem in _of_clues(each, pictures_of(unpacked, each) if unpacked.pictures else {}):
+            unpacked.problems[HIDDEN].warn(problem)
 
 
 def some_of(names: Sequence[str]) -> str:
@@ -120,6 +130,25 @@ def _of_classes(found: AnnotatedSet, named: set[str]) -> Iterator[Problem]:
         yield Problem("small-class", Rule(message), found.source)
 
 
+def _add_like_names(unpacked: Unpacked, sets: Mapping[str, Sequence[AnnotatedSet]]) -> None:
+    """Warn of classes of one or several sets whose names read alike, which are probably one class."""
+    names_of = {
+        role: {name for each in some for name in each.truth.lists.classes} for role, some in sets.items()
+    }
+    alike: dict[str, list[str]] = {}
+    for name in sorted({name for some in names_of.values() for name in some}):
+        alike.setdefault("".join(normalize("NFKC", name).casefold().split()), []).append(name)
+    for names in alike.values():
+        if len(names) > 1:
+            role = PUBLIC if names_of.get(HIDDEN, set()).isdisjoint(names) else HIDDEN
+            listed = ", ".join(["{}"] * len(names))
+            words = (
+                f"the names of {len(names)} classes differ in case, blanks, width or composed letters alone: {listed}; if they are "
+                "one class, give it one name in the annotation"
+            )
+            unpacked.problems[role].warn(Problem("like-names", Rule(words, *names)))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Labelled:
     """The images of a set, and which class is in which: pairs of places."""
@@ -173,7 +202,7 @@ def add_other_numbers(
 
 
 def _of_boxes(found: AnnotatedSet) -> Iterator[Problem]:
-    """Boxes beyond their image, boxes that stand twice, and boxes that seem to be meant by another convention."""
+    """Boxes beyond their image, without an area, that stand twice, or that seem to be meant by another convention."""
     lists, tables = found.truth.lists, found.truth.tables
     objects = tables.objects
     if not len(objects.boxes):
@@ -185,14 +214,42 @@ def _of_boxes(found: AnnotatedSet) -> Iterator[Problem]:
         yield Problem("box-convention", Rule(meant), found.source)
     outside = ((edges[:, :2] < -1) | (edges[:, 2:] > sides + 1)).any(axis=1)
     twice = _stands_twice(np.column_stack([objects.image, objects.name]), objects.boxes)
+    flat = (objects.boxes[:, 2:] <= objects.boxes[:, :2]).any(axis=1)
+    wide = "are one pixel wide or high" if tables.convention is BoxConvention.INCLUSIVE else "have no area"
+    within = ((objects.boxes >= 0) & (objects.boxes <= 1)).all(axis=1)
+    shares = within & (objects.boxes % 1 != 0).any(axis=1)
     for code, which, what in (
         ("box-outside", outside, "reach beyond their image by more than a pixel"),
         ("duplicate-box", twice, "stand there twice, with the same class and the same numbers"),
+        ("flat-box", flat, f"end where they begin, so that they {wide}"),
+        (
+            "share-box",
+            shares,
+            "lie between 0 and 1, so that they seem to be shares of width and height; expected are pixels",
+        ),
     ):
         if which.any():
             images = [lists.images[place] for place in np.unique(objects.image[which]).tolist()]
-            message = f"{np.count_nonzero(which):,} of {len(objects.boxes):,} boxes {what}: images {some_of(images)}"
-            yield Problem(code, Rule(message), found.source)
+            first = int(np.argmax(which))
+            numbers = " ".join(f"{number:g}" for number in objects.boxes[first].tolist())
+            message = (
+                f"{np.count_nonzero(which):,} of {len(objects.boxes):,} boxes {what}: images {some_of(images)}; the first is "
+                f"{_place_of(found, first)}, {{}}"
+            )
+            yield Problem(code, Rule(message, numbers), found.source)
+    area = None if tables.coco is None else tables.coco.area
+    if area is not None and (area <= 1).all() and ((edges[:, 2:] - edges[:, :2]) > 1).all(axis=1).any():
+        message = f"the area of all {len(area):,} objects is 0 or 1 at most, by which COCO's protocols take them for small; expected are pixels"
+        yield Problem("no-areas", Rule(message), found.source)
+
+
+def _place_of(found: AnnotatedSet, row: int) -> str:
+    """Where a box stands in its file, or at least in its image; row: in the table of objects."""
+    image, coco = found.truth.tables.objects.image, found.truth.tables.coco
+    if found.layout == COCO and coco is not None and not found.ignored:
+        return f"annotations[{np.argsort(coco.image, kind='stable')[row]}]"
+    number = "an object" if found.ignored else f"object {row - int(np.searchsorted(image, image[row])) + 1}"
+    return f"{number} of {found.truth.lists.images[image[row]]}"
 
 
 def row_hashes(*tables: NDArray[Any]) -> NDArray[np.uint64]:
@@ -247,12 +304,19 @@ def convention_of(truth: GroundTruth) -> str:
     words = (
         "pixels counted from 1, the last ones included"
         if tables.convention is BoxConvention.INCLUSIVE
-        else "left, top, width and height, counted from 0"
+        else "edges counted from 0, as in COCO's JSON"
     )
-    return (
-        f"Boxes are read as {words}. Of {facts.boxes:,}, {facts.at_first:,} touch the left or upper edge of their image and "
-        f"{facts.before_first:,} begin one pixel outside it; {facts.at_last:,} touch the right or lower edge and {facts.behind_last:,} end one pixel outside."
-    )
+    seen = [
+        f"{count:,} {what}"
+        for count, what in (
+            (facts.at_first, "at the left or upper edge of their image"),
+            (facts.before_first, "with their beginning one pixel outside their image"),
+            (facts.at_last, "at the right or lower edge"),
+            (facts.behind_last, "with their end one pixel outside"),
+        )
+        if count
+    ]
+    return f"Boxes are read as {words}." + (f" Of {facts.boxes:,}, {', '.join(seen)}." if seen else "")
 
 
 def other_convention(edges: Floats, sides: Floats, convention: BoxConvention) -> str | None:
@@ -312,6 +376,12 @@ def _add_same_pictures(problems: Problems, found: Sequence[Found], of_phases: Se
                 for digest in shared
             )
             problems.warn(_same(len(shared), f"in {name} ({role}) and in {other_name} ({other_role})", pairs))
+    bare = [(role, each.name, _files_without(each, pictures)) for role, each, pictures in found]
+    for (role, name, bare_of), (other_role, other_name, bare_of_other) in combinations(bare, 2):
+        if HIDDEN in (role, other_role) and (both := sorted(bare_of & bare_of_other)):
+            count = "1 image has" if len(both) == 1 else f"{len(both):,} images have"
+            words = f"{count} a file of one name in {name} ({role}) and in {other_name} ({other_role}), and no image file to compare: {some_of(both)}"
+            problems.warn(Problem("same-picture", words))
     for role, name, one, pictures in contents:
         counts = Counter(dict.fromkeys(one, 0))
         counts.update(picture.digest for picture in pictures.values())
@@ -328,8 +398,15 @@ def _add_same_pictures(problems: Problems, found: Sequence[Found], of_phases: Se
             problems.warn(_same(len(files), where, sorted(files)))
 
 
+def _files_without(found: AnnotatedSet, pictures: Mapping[str, SentPicture]) -> set[str]:
+    """What the files of images are called whose pictures were not sent."""
+    described = found.truth.description
+    images = (each.id for each in (*described.images, *described.further) if each.id not in pictures)
+    return {str(path_of(found.files.get(image, image))) for image in images}
+
+
 def _same(count: int, where: str, names: Sequence[str]) -> Problem:
-    pictures = "1 picture is" if count == 1 else f"{count:,} pictures are"
+    pictures = "1 image is" if count == 1 else f"{count:,} images are"
     return Problem("same-picture", f"{pictures} {where}, byte for byte: {some_of(names)}")
 
 
@@ -397,7 +474,7 @@ def _of_clues(found: AnnotatedSet, pictures: Mapping[str, SentPicture]) -> Itera
                 else ""
             )
             message = (
-                f"{what} of the pictures of {found.name} predict the class: by them alone one is wrong about {clue.name} in {clue.wrong:,} of "
+                f"{what} of the images of {found.name} predict the class: by them alone one is wrong about {clue.name} in {clue.wrong:,} of "
                 f"{len(known.images):,} images, by a guess in {clue.base:,}{more}"
             )
             yield Problem("predicts-class", Rule(message), found.source)
@@ -407,7 +484,10 @@ def _clues(
     found: AnnotatedSet, known: Labelled, pictures: Mapping[str, SentPicture], classes: int
 ) -> Iterator[tuple[str, Integers]]:
     """What is known of images besides their pixels, as the group of every image; of names and order in several ways."""
-    names = [PurePosixPath(found.files.get(image, image)).stem for image in known.images]
+    files = (
+        found.files if found.truth.lists.class_numbers else {}
+    )  # others' images have names, which everybody sees
+    names = [PurePosixPath(files.get(image, image)).stem for image in known.images]
     place = np.arange(len(names))
     yield "the names", _grouped([_NUMBER_AT_END.sub("", name) for name in names])
     yield "the names", _grouped([_DIGITS.sub("0", name) for name in names])

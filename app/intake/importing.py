@@ -1,11 +1,13 @@
 """Import development kits as phases."""
 
+import json
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from sqlalchemy.orm import Session
@@ -24,10 +26,17 @@ from app.challenges.phase_rules import (
     store,
     unfair_changes,
 )
+from app.challenges.same_labels import LabelPrints
+from app.core.access import require_active
 from app.core.names import check_name
 from app.images import making
 from app.images.making import ImportedImages
 from app.intake.comparing import compare
+from app.intake.formats.image_names import public_names
+from app.intake.formats.reading import Reading
+from app.intake.formats.recognition import format_of, read_annotation
+from app.intake.reports import PUBLIC
+from app.intake.unpacking import ProgressNotes, ReadingLimits, SentFile, unpack
 from app.jobs import events
 from app.models import (
     AuditRecord,
@@ -99,6 +108,12 @@ class TreeImport:
     user_id: int | None = None  # who asked for it; None: the command line
     compared_version: int | None = None  # that it was compared with, which the boards have to show
     intake: uuid.UUID | None = None  # the data set that it is from
+    note: str = ""  # of organisers, on the version
+    copied_from: int | None = None  # the earlier version of the phase that it is
+    files: Mapping[str, str] = field(
+        default_factory=dict
+    )  # what annotation calls the files of images, by image, where these are numbers
+    corrected: int = 0  # images whose labels were corrected on the page
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +219,9 @@ def import_tree(platform: Platform, request: TreeImport) -> Imported:
     """
     check_names(request)
     problems = Problems()
-    truth = _read(request, problems)
+    truth = _read(platform, request, problems)
+    if truth.lists.class_numbers:
+        request = replace(request, files=_file_names(request.tree))
     consequences = _consequences(platform, request, truth)
     imported = import_truth(platform, request, truth)
     told = (*imported.warnings, *map(str, problems.warnings), *consequences)
@@ -248,8 +265,20 @@ def with_pictures(platform: Platform, request: TreeImport, imported: Imported) -
         return replace(imported, pictures_removed=making.remove(platform, imported.phase_id))
     tree = request.tree if request.tree.is_dir() else request.tree.parent
     mode = request.images or making.mode_of(platform, imported.phase_id) or ImageMode.LINK
-    taken = making.import_images(platform, imported.phase_id, tree, mode, request.image_folder)
+    taken = making.import_images(platform, imported.phase_id, tree, mode, request.image_folder, request.files)
     return replace(imported, pictures=taken)
+
+
+def _file_names(annotation: Path) -> Mapping[str, str]:
+    """What COCO's JSON calls the files of its images, by their numbers; nothing for anything else."""
+    if annotation.is_dir():
+        return {}
+    try:
+        page = json.loads(annotation.read_bytes())
+    except ValueError:  # an archive or a table
+        return {}
+    images = page.get("images", ()) if isinstance(page, dict) else ()  # of another tool
+    return {str(each["id"]): each["file_name"] for each in images if isinstance(each.get("file_name"), str)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,12 +300,13 @@ def prepare(
     truth_key: str,
     *,
     digests: LabelDigests | None = None,
+    prints: LabelPrints | None = None,
     is_replaced: bool = False,
 ) -> ReadyImport:
     """Store the descriptions of an import, and the fingerprints of its images.
 
-    digests: of the annotation with the names that its images were sent with, if they got others; is_replaced: whether the phase is
-    deleted before the rows are written.
+    digests: of the annotation with the names that its images were sent with, if they got others; prints: instead of digests, if they
+    are known; is_replaced: whether the phase is deleted before the rows are written.
 
     Raises ValueError for options that are not possible.
     """
@@ -284,14 +314,20 @@ def prepare(
     with platform.transaction() as session:
         found = challenges.phase_of(session, request.challenge, request.image_set)
         known = None if is_replaced else found
+        newest = challenges.newest_truth(session, known.id) if known else None
         keys = versions.keys_in_use(session, known.id) if known else frozenset()
     statistics = heldout_scoring.count_objects(truth)
     limits, limit_changes = _limits(platform, request, known.description_key if known else None)
     limited = versions.store_limits(platform, keys, limits)
     missing = _missing(request, truth, known)
-    description = replace(truth.description, limits=limits, not_offered=tuple(missing))
+    images = [each.id for each in truth.description.images]
+    files = public_names(request.files, is_hidden=_is_held_out(request, known), images=images)
+    description = replace(truth.description.with_files(files), limits=limits, not_offered=tuple(missing))
     key = versions.store_description(platform, description, limited.values())
-    prints = same_labels.prints_of(platform, digests or label_digests(truth))
+    if files and newest is not None and newest.fingerprint == digest_of(truth_key) and newest.description_key:
+        same = description_of(platform.descriptions, limited[newest.description_key]).with_files(files)
+        limited[newest.description_key] = versions.store_description(platform, same, limited.values())
+    prints = prints or same_labels.prints_of(platform, digests or label_digests(truth))
     images_key = same_labels.store_images(platform, prints, truth_key)
     stored_truth = _Stored(truth_key, key, prints.labels, images_key)
     overlaps = same_labels.overlaps(
@@ -310,7 +346,7 @@ def prepare(
         changed = (*title_changes, *stored.changes, *limit_changes)
         was_public = phase is not None and phase.disclosure is Disclosure.FULL
         hiding = _phases_hiding(session, request, stored.phase, stored_truth, was_public=was_public)
-        version, is_new, boards = _store_truth(session, stored.phase, truth, stored_truth, missing)
+        version, is_new, boards = _store_truth(session, request, stored.phase, truth, stored_truth, missing)
         shown = versions.shown_truth(session, stored.phase.id)
         shown_version = shown.version if shown else version
         if request.compared_version not in (None, shown_version):
@@ -341,6 +377,11 @@ def prepare(
     return ReadyImport(description, write)
 
 
+def _is_held_out(request: TreeImport, phase: challenges.PhaseView | None) -> bool:
+    before = phase.disclosure if phase else Disclosure.CLASSES
+    return (request.disclosure or before) is not Disclosure.FULL
+
+
 def _record_truth(
     session: Session, request: TreeImport, phase: Phase, version: int, *, is_shown: bool
 ) -> None:
@@ -348,6 +389,8 @@ def _record_truth(
     where: dict[str, Any] = {"challenge_id": phase.challenge_id, "phase_id": phase.id}
     if request.intake is not None:
         where["intake"] = str(request.intake)
+    if request.copied_from is not None:
+        where["copied_from"] = request.copied_from
     events.record(session, EventKind.TRUTH_READY, **where, version=version, is_shown=is_shown)
 
 
@@ -374,14 +417,62 @@ def _consequences(
     return compared.consequences
 
 
-def _read(request: TreeImport, problems: Problems) -> heldout_scoring.GroundTruth:
-    """Read the annotation. problems: where its warnings are collected. Raises heldout_scoring.TreeError."""
-    if request.tree.is_dir():
-        return heldout_scoring.read_tree(request.tree, request.image_set, problems=problems)
+def _read(platform: Platform, request: TreeImport, problems: Problems) -> heldout_scoring.GroundTruth:
+    """Read the annotation, as data sets are read if it is no plain tree and no plain JSON. Raises heldout_scoring.TreeError.
+
+    problems: where its warnings are collected.
+    """
+    odd = Problems()
     try:
-        return heldout_scoring.GroundTruth.from_coco(request.tree, image_set=request.image_set)
-    except heldout_scoring.SubmissionError as error:
-        raise heldout_scoring.TreeError(error.problems) from None
+        if request.tree.is_dir():
+            truth = heldout_scoring.read_tree(request.tree, request.image_set, problems=odd)
+        else:
+            truth = heldout_scoring.GroundTruth.from_coco(request.tree, image_set=request.image_set)
+    except (heldout_scoring.TreeError, heldout_scoring.SubmissionError) as error:
+        return _read_as_data_set(platform, request, problems, error)
+    problems.join(odd)
+    return truth
+
+
+def _read_as_data_set(
+    platform: Platform,
+    request: TreeImport,
+    problems: Problems,
+    error: heldout_scoring.TreeError | heldout_scoring.SubmissionError,
+) -> heldout_scoring.GroundTruth:
+    """Read what organisers may send in the browser. Raises TreeError; error: of the library, which names what is wrong with a plain tree."""
+    settings = platform.settings
+    limits = ReadingLimits(
+        settings.max_intake_unpacked, settings.max_intake_images, settings.max_intake_boxes
+    )
+    with platform.transaction() as session:
+        known = challenges.challenge_of(session, request.challenge)
+        own = request.tree.name if request.tree.is_dir() else request.challenge
+        dataset = known.dataset if known else own
+    with TemporaryDirectory() as folder:
+        sent = SentFile(PUBLIC, request.tree.name, request.tree)
+        unpacked = unpack((sent,), Path(folder), dataset, limits, ProgressNotes(Path(folder)))
+        reading = Reading(unpacked, PUBLIC, limits, unnamed=request.image_set)
+        try:
+            sets = read_annotation(reading, format_of(reading))
+        except heldout_scoring.SubmissionError as refusal:
+            reading.problems.extend(refusal.problems)
+            sets = []
+    if reading.problems.listed:
+        raise heldout_scoring.TreeError(reading.problems.listed)
+    named = [each for each in sets if each.name == request.image_set]
+    if not named and len(sets) == 1 and request.tree.is_file():
+        named = sets  # which is called like the phase whatever its file is called
+    if len(named) != 1:
+        names = ", ".join(each.name for each in sets)
+        message = f"expected one image set called {request.image_set}, found {names}"
+        raise heldout_scoring.TreeError(
+            (heldout_scoring.Problem("no-set", message),) if sets else error.problems
+        )
+    for warning in reading.problems.warnings:
+        problems.warn(warning)
+    lists = replace(named[0].truth.lists, image_set=request.image_set)
+    return heldout_scoring.GroundTruth.of(lists, named[0].truth.tables)
 
 
 def _protocol(request: TreeImport, description: heldout_scoring.Description) -> str:
@@ -424,16 +515,23 @@ def _challenge(
 ) -> tuple[Challenge, tuple[RuleChange, ...]]:
     challenge = challenges.challenge_of(session, request.challenge)
     if challenge is None:
+        if challenges.is_taken(session, request.challenge):
+            raise ValueError(
+                f"{request.challenge} was the address of a challenge that was deleted; choose another"
+            )
         challenge = Challenge(
             code=request.challenge, title=request.title or request.challenge, dataset=dataset
         )
         session.add(challenge)
         session.flush()
         return challenge, ()
+    require_active(session, challenge.id)
     if challenge.dataset != dataset and not challenges.has_phases(session, challenge.id):
         challenge.dataset = dataset  # which was unknown when the challenge was created
     if challenge.dataset != dataset:
-        raise ValueError(f"challenge {request.challenge} is {challenge.dataset}, this tree is {dataset}")
+        raise ValueError(
+            f"the challenge {request.challenge} is of {challenge.dataset}; this data set is {dataset}"
+        )
     if request.title in (None, challenge.title):
         return challenge, ()
     change = RuleChange("title", challenge.title, str(request.title))
@@ -517,6 +615,7 @@ class _Stored:
 
 def _store_truth(
     session: Session,
+    request: TreeImport,
     phase: Phase,
     truth: heldout_scoring.GroundTruth,
     stored: _Stored,
@@ -537,6 +636,8 @@ def _store_truth(
         public_id=owner_of(stored.key),
         fingerprint=stored.fingerprint,
         statistics=asdict(heldout_scoring.count_objects(truth)),
+        note=request.note,
+        copied_from=request.copied_from,
         description_key=stored.description_key,
         labels=stored.labels,
         image_labels_key=stored.images_key,
@@ -595,6 +696,8 @@ def _audit_record(
             "phase": f"{request.challenge} {request.image_set}",
             "changes": [asdict(change) for change in changed],
             "new_ground_truth": new_version,
+            **({"copied_from": request.copied_from} if request.copied_from else {}),
+            **({"corrected": request.corrected} if request.corrected else {}),
             **({"public_copy_of_hidden": hiding} if hiding else {}),
         },
     )

@@ -4,60 +4,75 @@ Of hidden annotation the report says file, line, rule and counts; it never quote
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from operator import methodcaller
+from operator import attrgetter, methodcaller
 from pathlib import Path
 from typing import Final
 
 import heldout_scoring
 from app.challenges.label_digests import label_digests
 from app.images.decoding import PictureError
+from app.images.matching import path_of
 from app.intake.class_choices import choose, counts_of
 from app.intake.comparing import compare
-from app.intake.drawing import draw
+from app.intake.drawing import draw, views_of
 from app.intake.findings import add_clues, add_findings, add_other_numbers, convention_of, read_phase_pictures
-from app.intake.layouts import (
-    COCO,
+from app.intake.formats.image_names import public_names
+from app.intake.formats.image_sets import set_of_file
+from app.intake.formats.pictures import check_pictures, file_names, pictures_of
+from app.intake.formats.reading import (
+    LONGEST_NAME,
+    MOST_NAMED,
     NO_CLASS_NAMES,
-    TABLE,
-    VOC,
+    PICTURE_SUFFIXES,
     AnnotatedSet,
     ListedImages,
     Reading,
-    check_pictures,
-    layout_of,
-    pictures_of,
-    read_annotation,
+    is_image_name,
 )
-from app.intake.neutral_names import make_neutral, not_renamed
+from app.intake.formats.recognition import Format, format_of, read_annotation
+from app.intake.neutral_names import is_measured, make_neutral, measure, not_renamed
 from app.intake.reports import (
     HIDDEN,
     IMAGES,
     MOST_OF_A_KIND,
+    ODD_NAME,
     PUBLIC,
+    UNEXPLAINED,
+    Audience,
     ClassChoice,
     Finding,
     FoundSet,
     ImageFacts,
     KindCount,
+    OddTable,
     Report,
+    TableChoice,
     VersionComparison,
+    role_of,
     without_words,
 )
 from app.intake.unpacking import ProgressNotes, ReadingLimits, SentFile, SentPicture, Unpacked, unpack
-from heldout_scoring import GroundTruth, Problem, Problems, Rule, SubmissionError
+from app.intake.what_was_read import Told, WhatWasRead, Worded
+from heldout_scoring import DataError, GroundTruth, Problem, Problems, Rule, SubmissionError
 from heldout_scoring.evaluation import missing_truth
 from heldout_scoring.stored import to_plain
 
 TRUTHS: Final = "truths"  # folder of the ground truth of each set
+FILES: Final = "files"  # folder of what the files of each set's images are called, where images are numbers
 DIGESTS: Final = "digests"  # folder of what each set says of each image, by the names that it was sent with
 CHOSEN: Final = "chosen"  # folder with a folder for each chosen set: its pictures, each called by its image
 DRAWN: Final = "drawn"  # pack of pictures with their annotation
+READ: Final = "read"  # file of what was read, to be kept
+KEPT: Final = "kept"  # file of what was read before
 OF_PHASES: Final = "pictures-of-phases"  # file about the pictures that the challenge has already
 
+_NAME: Final = attrgetter("name")
+_NOT_STORED: Final = re.compile("[\0-\x1f\x7f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _OTHERWISE: Final = "this breaks a rule of its format"
 
 
@@ -85,83 +100,150 @@ class Wanted:
 
     chosen: the keys of the sets whose pictures are put into folders of their own; drawn: the role of the annotation that is drawn
     over some pictures; choices: what becomes of the classes; secret: of the neutral names of hidden images, None if they keep theirs;
-    phases: that are compared with the image sets.
+    audiences: who may see the annotation of image sets; phases: that are compared with the image sets; origin: what a data set is read from, for what was read to be kept with.
     """
 
     chosen: tuple[str, ...] = ()
     drawn: str = PUBLIC
     choices: tuple[ClassChoice, ...] = ()
+    audiences: tuple[Audience, ...] = ()
     secret: bytes | None = field(default=None, repr=False)
     phases: tuple[KnownPhase, ...] = ()
+    origin: str | None = None
+    tables: TableChoice = UNEXPLAINED
 
 
 def inspect(
     folder: Path, files: tuple[SentFile, ...], dataset: str, limits: ReadingLimits, wanted: Wanted
 ) -> bytes:
-    """Return the report on a data set as JSON, and write the ground truth of each set below the folder.
+    """Return the report on a data set as JSON, and write what was read and the ground truth of each chosen set below the folder.
 
     dataset: of the challenge. An error of ours is logged without its message, which might quote annotation.
     """
     with without_words():
-        return json.dumps(to_plain(_inspected(folder, files, dataset, limits, wanted))).encode()
+        read = _read(folder, files, dataset, limits, wanted)
+        if wanted.origin is not None:
+            read.save(folder / READ, wanted.origin)
+        return json.dumps(to_plain(_report_on(read, folder, limits, wanted))).encode()
 
 
-def _inspected(
+def inspect_again(folder: Path, limits: ReadingLimits, wanted: Wanted) -> bytes:
+    """Return the report that `inspect` would return, from what it has read before.
+
+    Nothing if that was read from something else or by another release, or lacks what is wanted.
+    """
+    with without_words():
+        read = WhatWasRead.open(folder / KEPT, wanted.origin or "", folder)
+        if read is None:
+            return b""
+        hidden = _by_role(read.sets, wanted.audiences)[HIDDEN]
+        if wanted.secret is not None and not is_measured(
+            Unpacked(folder, read.dataset, pictures=dict(read.pictures)), hidden
+        ):
+            return b""
+        return json.dumps(to_plain(_report_on(read, folder, limits, wanted))).encode()
+
+
+def _read(
     folder: Path, files: tuple[SentFile, ...], dataset: str, limits: ReadingLimits, wanted: Wanted
-) -> Report:
+) -> WhatWasRead:
+    """Read all files: everything that takes long and does not depend on what organisers choose."""
     progress = ProgressNotes(folder)
     unpacked = unpack(files, folder, dataset, limits, progress)
     sets: dict[str, list[AnnotatedSet]] = {}
     invalid: dict[str, list[ListedImages]] = {}
-    found_layouts: dict[str, str | None] = {}
+    formats: dict[str, Format | None] = {}
+    odd_tables: list[OddTable] = []
     for role in (PUBLIC, HIDDEN):
         progress.note(f"reading the {role} annotation", 0)
-        reading = Reading(unpacked, role, limits)
-        layout = found_layouts[role] = layout_of(reading)
+        reading = Reading(unpacked, role, limits, tables=wanted.tables)
+        formats[role] = format_of(reading)
         try:
-            sets[role] = read_annotation(reading, layout)
+            sets[role] = read_annotation(reading, formats[role])
         except SubmissionError as error:
             reading.problems.extend(error.problems)
             sets[role] = []
+        except DataError as error:
+            reading.problems.add(Problem("annotation", str(error)))
+            sets[role] = []
         invalid[role] = reading.invalid
+        odd_tables += reading.odd_tables
     check_pictures(unpacked, sets, invalid)
-    chosen = choose(wanted.choices, sets, unpacked.problems[PUBLIC])
-    sets = chosen.sets
+    if wanted.secret is not None and not wanted.chosen:
+        progress.note("looking at what images say besides their pixels", 0)
+        measure(unpacked, _by_role(sets, wanted.audiences)[HIDDEN])
+    by_folder = {role: each is None or each.of_pictures for role, each in formats.items()}
+    told = {
+        role: _told(
+            found,
+            [*map(_NAME, sets.get(role, ())), *map(_NAME, invalid.get(role, ()))],
+            is_by_folder=by_folder.get(role, False),
+        )
+        for role, found in unpacked.problems.items()
+    }
+    return WhatWasRead(
+        dataset=dataset,
+        sets=sets,
+        pictures=unpacked.pictures,
+        told=told,
+        is_by_folder=any(by_folder.values()),
+        views={}
+        if wanted.chosen
+        else {**views_of(unpacked, sets[PUBLIC]), **views_of(unpacked, sets[HIDDEN])},
+        tables=tuple(odd_tables),
+    )
+
+
+def _report_on(read: WhatWasRead, folder: Path, limits: ReadingLimits, wanted: Wanted) -> Report:
+    """Choose classes, rename images, look for what may not be meant, count and draw: nothing here needs the files that were sent.
+
+    Only what becomes a phase does: the pictures of chosen sets.
+    """
+    progress = ProgressNotes(folder)
+    unpacked = Unpacked(folder, read.dataset, pictures=dict(read.pictures))
+    chosen = choose(wanted.choices, _by_role(read.sets, wanted.audiences), unpacked.problems[PUBLIC])
+    read.sets = sets = chosen.sets  # so that memory has those as they were sent no longer
     progress.note("looking for what may not be meant", 0)
-    add_findings(unpacked, sets, read_phase_pictures(folder / OF_PHASES))
+    is_whole = not read.told[HIDDEN].problems
+    add_findings(unpacked, sets, read_phase_pictures(folder / OF_PHASES), is_whole=is_whole)
     add_other_numbers(unpacked, sets, {each.image_set: dict(each.numbers) for each in wanted.phases})
     digests = {
-        f"{role}-{number}": label_digests(each.truth)
-        for role, some in sets.items()
-        for number, each in enumerate(some)
-        if f"{role}-{number}" in wanted.chosen
+        each.key: label_digests(each.truth)
+        for some in sets.values()
+        for each in some
+        if each.key in wanted.chosen
     }
     if wanted.secret is not None:
         _make_neutral(unpacked, sets, wanted.secret, progress)
-    add_clues(unpacked, sets[HIDDEN])
+    if is_whole:
+        add_clues(unpacked, sets[HIDDEN])
     found: list[FoundSet] = []
     comparisons: list[VersionComparison] = []
-    for name in (TRUTHS, DIGESTS):
+    for name in (TRUTHS, DIGESTS, FILES):
         (folder / name).mkdir()
     for role, some in sets.items():
-        for number, each in enumerate(some):
-            view = _view(f"{role}-{number}", role, each, pictures_of(unpacked, each))
+        for each in some:
+            pictures = pictures_of(unpacked, each)
+            view = _view(role, each, pictures, wanted.audiences)
+            _check_names(role, each, unpacked.problems[role])
+            files = file_names(each, pictures)
+            _tell_of_files(role, each, files, unpacked.problems[role])
             _check_view(view, unpacked.problems[role], limits)
-            each.truth.save(folder / TRUTHS / view.key)
             found.append(view)
             for phase in filter(methodcaller("concerns", view), wanted.phases):
                 progress.note(f"comparing {view.name} with {phase.image_set}", 0)
                 shown = GroundTruth.open(phase.truth)
                 comparisons.append(compare(shown, each.truth, view.key, phase.image_set, phase.version))
             if view.key in wanted.chosen:
+                each.truth.save(folder / TRUTHS / view.key)
                 (folder / DIGESTS / view.key).write_text(json.dumps(to_plain(digests[view.key])))
+                (folder / FILES / view.key).write_text(json.dumps(files))
                 _link_pictures(folder / CHOSEN / view.key, unpacked, each)
-    if sets[wanted.drawn]:
-        progress.note("drawing some pictures", 0)
-        (folder / DRAWN).write_bytes(draw(unpacked, sets[wanted.drawn]))
-    report = _report(unpacked, found, is_by_folder=found_layouts[HIDDEN] not in (VOC, COCO, TABLE))
+    if sets[wanted.drawn] and not wanted.chosen:
+        progress.note("drawing some images", 0)
+        (folder / DRAWN).write_bytes(draw(unpacked, sets[wanted.drawn], read.views))
     report = replace(
-        report,
+        _report(read, unpacked, found, wanted.audiences),
         classes=chosen.classes,
         is_neutral=wanted.secret is not None,
         comparisons=tuple(comparisons),
@@ -171,7 +253,7 @@ def _inspected(
 
 def _without_answered(report: Report) -> Report:
     """Leave out that classes have no names once organisers have given all of them one."""
-    if any(not (each.is_renamed or each.is_ignored) for each in report.classes):
+    if not report.is_valid or any(not (each.is_renamed or each.is_ignored) for each in report.classes):
         return report
     warnings = tuple(each for each in report.warnings if each.code != NO_CLASS_NAMES)
     counts = tuple(each for each in report.counts if each.code != NO_CLASS_NAMES)
@@ -187,13 +269,28 @@ def _make_neutral(
         unpacked.problems[IMAGES].add(not_renamed(error))
 
 
-def _view(key: str, role: str, found: AnnotatedSet, pictures: Mapping[str, SentPicture]) -> FoundSet:
+def _by_role(
+    sets: Mapping[str, Sequence[AnnotatedSet]], audiences: Sequence[Audience]
+) -> dict[str, list[AnnotatedSet]]:
+    """The image sets by the role that they have, with their keys by the role in which they were sent."""
+    found: dict[str, list[AnnotatedSet]] = {role: [] for role in sets}
+    for sent_as, some in sets.items():
+        for number, each in enumerate(some):
+            found[role_of(sent_as, each.name, audiences)].append(replace(each, key=f"{sent_as}-{number}"))
+    return found
+
+
+def _view(
+    role: str, found: AnnotatedSet, pictures: Mapping[str, SentPicture], audiences: Sequence[Audience]
+) -> FoundSet:
     truth = found.truth
     images = len(truth.description.images) + len(truth.description.further)
     missing = missing_truth(truth)
     return FoundSet(
-        key=key,
+        key=found.key,
         role=role,
+        sent_as=found.role,
+        is_open=found.role != role and found.name not in {each.set for each in audiences},
         name=found.name,
         layout=found.layout,
         dataset=truth.lists.dataset,
@@ -213,6 +310,33 @@ def _view(key: str, role: str, found: AnnotatedSet, pictures: Mapping[str, SentP
     )
 
 
+def _check_names(role: str, found: AnnotatedSet, problems: Problems) -> None:
+    """Add a problem for images whose names cannot stand in a line of text; in hidden sets, neutral names are a way out."""
+    described = found.truth.description
+    images = [each.id for each in (*described.images, *described.further) if not is_image_name(each.id)]
+    wrong = [path_of(found.files.get(image, image)).name[:LONGEST_NAME] for image in images]
+    if wrong:
+        words = (
+            f"{len(wrong):,} of the images of {found.name} have names that cannot stand in the lines of results, such as "
+            f"{', '.join(wrong[:MOST_NAMED])}; expected ASCII letters, digits and signs without blanks: rename the files"
+        )
+        words += ", or give hidden images neutral names" if role == HIDDEN else ""
+        problems.add(Problem(ODD_NAME if role == HIDDEN else "image-name", Rule(words), found.source))
+
+
+def _tell_of_files(role: str, found: AnnotatedSet, files: Mapping[str, str], problems: Problems) -> None:
+    """Warn of files that participants do not get by their names; images are called by their numbers then."""
+    images = [each.id for each in found.truth.description.images]
+    lost = len(files) - len(public_names(files, is_hidden=role == HIDDEN, images=images))
+    if lost:
+        last = ", or the same but for their folders, which hidden sets do not show" if role == HIDDEN else ""
+        words = (
+            f"{lost:,} of {len(files):,} files of {found.name} have names ('file_name') that cannot be used everywhere, or that others "
+            f"have{last}: participants get these images by the numbers of the images"
+        )
+        problems.warn(Problem("file-name", Rule(words), found.source))
+
+
 def _check_view(view: FoundSet, problems: Problems, limits: ReadingLimits) -> None:
     if not view.competitions:
         message = f"the annotation of {view.name} has no ground truth for any competition"
@@ -230,7 +354,7 @@ def _check_view(view: FoundSet, problems: Problems, limits: ReadingLimits) -> No
 def _link_pictures(folder: Path, unpacked: Unpacked, found: AnnotatedSet) -> None:
     folder.mkdir(parents=True)
     for image, picture in pictures_of(unpacked, found).items():
-        target = folder / f"{image}{picture.path.suffix}"
+        target = folder / f"{image}{picture.suffix}"
         if picture.size is not None and not target.exists():
             target.hardlink_to(picture.path)
 
@@ -251,16 +375,49 @@ class _Findings:
         self.counts[finding.code] += 1
 
 
-def _report(unpacked: Unpacked, sets: Sequence[FoundSet], *, is_by_folder: bool) -> Report:
+def _told(found: Problems, sets: Sequence[str] = (), *, is_by_folder: bool) -> Told:
+    def worded(problem: Problem) -> Worded:
+        return Worded(finding(problem), hidden_finding(problem, is_by_folder=is_by_folder))
+
+    return Told(
+        tuple(sets),
+        tuple(map(worded, found.listed)),
+        tuple(map(worded, found.warnings)),
+        tuple(KindCount(code, count) for code, count in found.unlisted.items()),
+    )
+
+
+def _role_of_finding(role: str, sets: Sequence[str], audiences: Sequence[Audience], found: Worded) -> str:
+    """The role of the annotation that a finding is about, of files that were read in this role.
+
+    It is hidden if the set is hidden that its file is called by or, if that names none, any set is.
+    """
+    own = set_of_file(Path(path_of(found.public.file or "")), Path(), "")
+    roles = (
+        {role_of(role, each, audiences) for each in ([own] if own else sets)} if role == PUBLIC else {role}
+    )
+    return HIDDEN if HIDDEN in roles else role
+
+
+def _report(
+    read: WhatWasRead, unpacked: Unpacked, sets: Sequence[FoundSet], audiences: Sequence[Audience]
+) -> Report:
+    """The report with what was told of the files, and then what was found in their annotation."""
     problems, warnings = _Findings(), _Findings()
     unlisted: Counter[str] = Counter()
     for role, found in unpacked.problems.items():
-        worded = partial(hidden_finding, is_by_folder=is_by_folder) if role == HIDDEN else finding
-        for each in found.listed:
-            problems.add(worded(each))
-        for each in found.warnings:
-            warnings.add(worded(each))
-        unlisted.update(found.unlisted)
+        as_read, since = read.told[role], _told(found, is_by_folder=read.is_by_folder)
+        role_as_read = partial(_role_of_finding, role, as_read.sets, audiences)
+        for each in as_read.problems:
+            problems.add(each.of(role_as_read(each)))
+        for each in as_read.warnings:
+            warnings.add(each.of(role_as_read(each)))
+        for each in since.problems:
+            problems.add(each.of(role))
+        for each in since.warnings:
+            warnings.add(each.of(role))
+        for more in (*as_read.unlisted, *since.unlisted):
+            unlisted[more.code] += more.count
     if not sets and not problems.listed:
         problems.add(Finding("no-annotation", "there is no annotation in what was sent"))
     counts = problems.counts + warnings.counts + unlisted
@@ -276,6 +433,7 @@ def _report(unpacked: Unpacked, sets: Sequence[FoundSet], *, is_by_folder: bool)
         counts=tuple(KindCount(code, count) for code, count in sorted(counts.items())),
         sets=tuple(sets),
         images=facts,
+        tables=read.tables,
     )
 
 
@@ -294,11 +452,16 @@ def finding(problem: Problem) -> Finding:
     rule = Rule.of(problem.message)
     return Finding(
         problem.code,
-        rule.said,
+        _stored(rule.said),
         problem.file,
         problem.line,
         None if rule.place is None else rule.place.numbered,
     )
+
+
+def _stored(text: str) -> str:
+    """A text without what a database cannot store, NUL and halves of characters, and other signs that cannot be seen."""
+    return _NOT_STORED.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def hidden_finding(problem: Problem, *, is_by_folder: bool = False) -> Finding:
@@ -316,7 +479,7 @@ def hidden_finding(problem: Problem, *, is_by_folder: bool = False) -> Finding:
     rule = Rule.of(problem.message)
     return Finding(
         problem.code,
-        _OTHERWISE if rule.words == "{}" else rule.open,
+        _OTHERWISE if rule.words == "{}" else _stored(rule.open),
         problem.file and _open_name(problem.file, is_by_folder=is_by_folder),
         problem.line,
         None if rule.place is None else rule.place.open,
@@ -332,4 +495,5 @@ def _open_name(file: str, *, is_by_folder: bool) -> str:
     )
     if is_split and may_be_list:
         name = f"…_{end}"
-    return name if is_by_folder or not folder else f"{folder}/{name}"
+    is_bare = is_by_folder or not folder or name.lower().endswith(PICTURE_SUFFIXES)
+    return name if is_bare else f"{folder}/{name}"

@@ -1,7 +1,7 @@
 """Data sets that organisers send: starting one, its files, reading, cancelling, deleting, and the removal of old ones."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import PurePosixPath
@@ -11,7 +11,7 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from app.core import audit
-from app.core.access import Action, Actor, require_challenge, rows_for
+from app.core.access import Action, Actor, require_active, require_challenge, rows_for
 from app.core.errors import (
     ConflictError,
     FieldsError,
@@ -24,7 +24,9 @@ from app.core.names import shown_name
 from app.core.paging import page_of
 from app.core.units import MiB
 from app.intake import keys
-from app.intake.reports import ClassChoice, Report
+from app.intake.formats.image_sets import says_test
+from app.intake.reports import PUBLIC, Audience, ClassChoice, Report, TableChoice
+from app.intake.table_choices import TableRequest
 from app.jobs import events, queue
 from app.models import (
     Board,
@@ -39,6 +41,7 @@ from app.models import (
     JobKind,
     Phase,
 )
+from app.people.sessions import actor_of
 from app.platform import Platform
 from app.submissions.retention import INTAKE, removable
 from heldout_scoring.stored import from_plain, to_plain
@@ -76,7 +79,10 @@ class IntakeFileView:
 
 @dataclass(frozen=True, slots=True)
 class IntakeView:
-    """A data set for organisers. progress: what a worker does, with numbers `done` and `total`."""
+    """A data set for organisers.
+
+    progress: what a worker does, with numbers `done` and `total`; in an outage also `outage`, what it waits for, and `since`.
+    """
 
     id: uuid.UUID
     challenge: str
@@ -94,6 +100,12 @@ class IntakeView:
     version: int | None
     shown_version: int | None = None  # of that phase, which its boards show
     newest_version: int | None = None  # of that phase
+
+    @property
+    def waits_since(self) -> datetime | None:
+        """Since when reading fails because of an outage."""
+        since = self.progress.get("since")
+        return datetime.fromisoformat(since) if since else None
 
     @property
     def is_editable(self) -> bool:
@@ -208,16 +220,27 @@ def report_of(intake: Intake) -> Report | None:
     if not intake.report:
         return None
     # earlier reports know neither ignored classes nor missing pictures nor neutral names nor comparisons
-    sets = [{"ignored": [], "without_picture": 0, **each} for each in intake.report["sets"]]
+    usual = {"ignored": [], "without_picture": 0, "sent_as": "", "is_open": False}
+    sets = [{**usual, **each} for each in intake.report["sets"]]
     names = dict.fromkeys(row["name"] for each in sets for row in each["classes"])
     classes = [to_plain(ClassChoice(name, name)) for name in names]
-    earlier = {"classes": classes, "is_neutral": False, "comparisons": []}
+    earlier = {"classes": classes, "is_neutral": False, "comparisons": [], "tables": []}
     return from_plain(Report, {**earlier, **intake.report, "sets": sets})
 
 
 def choices_of(intake: Intake) -> tuple[ClassChoice, ...]:
     """Return what organisers make of the classes of a data set; nothing if they leave them as they are."""
     return tuple(from_plain(ClassChoice, each) for each in intake.classes or ())
+
+
+def audiences_of(intake: Intake) -> tuple[Audience, ...]:
+    """Return what organisers have answered to who may see the annotation of image sets."""
+    return tuple(from_plain(Audience, each) for each in intake.audiences or ())
+
+
+def tables_of(intake: Intake) -> TableChoice:
+    """Return how tables of a data set are read that do not say it themselves."""
+    return from_plain(TableChoice, intake.tables) if intake.tables else TableChoice()
 
 
 def _files(session: Session, intake_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, tuple[IntakeFileView, ...]]:
@@ -241,7 +264,20 @@ def of_organiser(session: Session, actor: Actor, intake_id: uuid.UUID, *, lock: 
     found = session.scalar(statement.with_for_update() if lock else statement)
     if found is None:
         raise NotFoundError(f"there is no data set {intake_id}")
+    if lock:
+        require_active(session, found.challenge_id)
     return found
+
+
+def require_role(session: Session, user_id: int, challenge_id: int, *, publishes: bool) -> None:
+    """Raise ConflictError if whoever asked a worker to apply annotation to a locked challenge may not do so any more."""
+    actor = actor_of(session, user_id)
+    if actor is None or not actor.organises_challenge(challenge_id):
+        raise ConflictError("whoever asked for it does not organise this challenge any more")
+    if publishes and not actor.owns_challenge(challenge_id):
+        raise ConflictError(
+            "whoever asked for it does not own this challenge any more, and only owners publish annotation"
+        )
 
 
 def get_file(platform: Platform, actor: Actor, file_id: uuid.UUID) -> IntakeFileView:
@@ -274,6 +310,8 @@ def start(platform: Platform, actor: Actor, code: str) -> IntakeView:
 def add(session: Session, actor: Actor, challenge_id: int) -> uuid.UUID:
     """Add a data set to a locked challenge and return its id; its classes and names become what they do in the one before.
 
+    What is kept hidden there is kept hidden here; whether everyone may see a set that says test is asked again.
+
     Raises NoWorkerError, ConflictError.
     """
     assert actor.user_id is not None
@@ -289,7 +327,8 @@ def add(session: Session, actor: Actor, challenge_id: int) -> uuid.UUID:
     )
     row = Intake(id=uuid.uuid4(), challenge_id=challenge_id, user_id=actor.user_id)
     if before is not None:
-        row.classes, row.is_neutral = before.classes, before.is_neutral
+        row.classes, row.is_neutral, row.tables = before.classes, before.is_neutral, before.tables
+        row.audiences = [to_plain(each) for each in audiences_of(before) if each.is_hidden] or None
     session.add(row)
     return row.id
 
@@ -306,7 +345,7 @@ def add_file(
     with platform.transaction() as session:
         intake = _editable(session, actor, intake_id)
         keys.newest(session)
-        old = _remove_files(session, intake.id, IntakeFile.role == role, IntakeFile.name == shown_name(name))
+        old = _remove_files(session, intake, IntakeFile.role == role, IntakeFile.name == shown_name(name))
         _require_space(platform, session, intake.id, size)
         row = IntakeFile(id=uuid.uuid4(), intake_id=intake.id, role=role, name=shown_name(name), size=size)
         row.received = 0
@@ -365,28 +404,36 @@ def add_from_folder(
         raise FieldsError({"path": "expected a path below the import folder, such as birds/test.zip"})
     with platform.transaction() as session:
         intake = _editable(session, actor, intake_id)
-        _remove_files(session, intake.id, IntakeFile.role == role, IntakeFile.name == parts.name)
+        old = _remove_files(session, intake, IntakeFile.role == role, IntakeFile.name == parts.name)
         _require_space(platform, session, intake.id, 0)
         session.add(
             IntakeFile(intake_id=intake.id, role=role, name=parts.name, size=0, received=0, path=str(parts))
         )
+    delete_objects(platform, old)
 
 
 def remove_file(platform: Platform, actor: Actor, file_id: uuid.UUID) -> uuid.UUID:
     """Remove a file and its bytes; return its data set. Raises NotFoundError, ConflictError."""
     with platform.transaction() as session:
         intake = _editable(session, actor, _file_of_organiser(session, actor, file_id).intake_id)
-        unused = _remove_files(session, intake.id, IntakeFile.id == file_id)
+        unused = _remove_files(session, intake, IntakeFile.id == file_id)
         found = intake.id
     delete_objects(platform, unused)
     return found
 
 
-def _remove_files(session: Session, intake_id: uuid.UUID, *which: Any) -> set[str]:
-    """Remove files and return the objects that can be deleted after this transaction."""
-    chosen = select(IntakeFile.id).where(IntakeFile.intake_id == intake_id, *which)
+def _remove_files(session: Session, intake: Intake, *which: Any) -> set[str]:
+    """Remove files of a locked data set, and what was read of all; return the objects that can be deleted after this transaction."""
+    chosen = select(IntakeFile.id).where(IntakeFile.intake_id == intake.id, *which)
     objects = set(session.scalars(select(IntakeSegment.key).where(IntakeSegment.file_id.in_(chosen))))
     session.execute(delete(IntakeFile).where(IntakeFile.id.in_(chosen)))
+    return removable(session, INTAKE, objects) | _forget_what_was_read(session, intake)
+
+
+def _forget_what_was_read(session: Session, intake: Intake) -> set[str]:
+    """Forget what was read of a locked data set; return the object that can be deleted after this transaction."""
+    objects = {intake.kept_key} if intake.kept_key else set()
+    intake.kept_key = None
     return removable(session, INTAKE, objects)
 
 
@@ -397,7 +444,7 @@ def delete_objects(platform: Platform, objects: set[str]) -> None:
 
 
 def read(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> None:
-    """Have a worker read a data set whose files have arrived. Raises NotFoundError, ConflictError."""
+    """Have a worker read a data set whose files have arrived, all of it anew. Raises NotFoundError, ConflictError."""
     with platform.transaction() as session:
         intake = of_organiser(session, actor, intake_id, lock=True)
         if intake.state not in EDITABLE:
@@ -407,26 +454,84 @@ def read(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> None:
             raise ConflictError("there is no annotation yet; add a file of annotation")
         if waiting := [each.name for each in files if not each.is_complete]:
             raise ConflictError(f"not all of {', '.join(waiting)} has arrived; send the rest, or remove it")
+        unused = _forget_what_was_read(session, intake)
         queue_reading(session, intake)
+    delete_objects(platform, unused)
     platform.notifier.wake_workers()
 
 
 def queue_reading(session: Session, intake: Intake) -> None:
-    """Have a worker read a locked data set; the caller wakes the workers."""
+    """Have a worker read a locked data set, or what was read of it before; the caller wakes the workers."""
     _change(intake, IntakeState.RECEIVED)
     intake.report, intake.message, intake.progress, intake.request = None, "", {}, None
     add_job(session, intake)
 
 
+def stored_classes(choices: Iterable[ClassChoice]) -> list[dict[str, Any]]:
+    """What organisers make of classes, as it is stored."""
+    return [to_plain(each) for each in choices]
+
+
 def choose_classes(session: Session, actor: Actor, intake: Intake, choices: Sequence[ClassChoice]) -> None:
     """Have a worker read a locked data set again, with these classes; the caller wakes the workers."""
+    keep_classes(session, actor, intake, choices)
+    queue_reading(session, intake)
+
+
+def keep_classes(session: Session, actor: Actor, intake: Intake, choices: Sequence[ClassChoice]) -> None:
+    """Keep what becomes of the classes of a locked data set, for when it is read."""
     before = intake.classes
-    intake.classes = [to_plain(each) for each in choices]
+    intake.classes = stored_classes(choices)
     audit.record(
         session, actor.user_id, "data-set.classes", f"data set {intake.id}", challenge_id=intake.challenge_id,
         before={"classes": before}, after={"classes": intake.classes},
     )  # fmt: skip
+
+
+def answer_audiences(
+    platform: Platform, actor: Actor, intake_id: uuid.UUID, audiences: Sequence[Audience]
+) -> None:
+    """Answer who may see the annotation of image sets, and have a worker make the report again.
+
+    Raises NotFoundError, ConflictError, and MalformedError for a set that was sent as hidden, or is none.
+    """
+    with platform.transaction() as session:
+        intake = of_organiser(session, actor, intake_id, lock=True)
+        if intake.state is IntakeState.APPLIED:
+            raise ConflictError(_locked(intake.state))
+        choose_audiences(session, actor, intake, audiences)
+    platform.notifier.wake_workers()
+
+
+def choose_audiences(session: Session, actor: Actor, intake: Intake, audiences: Sequence[Audience]) -> bool:
+    """Have a worker make the report on a locked data set again if these answers are others; whether they are.
+
+    The caller wakes the workers. Raises ConflictError without a report and while a worker has the data set, and MalformedError for
+    a set that was sent as hidden, or is none: roles only become stricter.
+    """
+    report = report_of(intake)
+    if intake.state in WITH_WORKER:
+        raise ConflictError(_locked(intake.state))
+    if report is None:
+        raise ConflictError("the annotation has to be read first")
+    public = {each.name for each in report.sets if each.sent_as == PUBLIC}
+    if wrong := sorted({each.set for each in audiences} - public):
+        raise MalformedError(
+            f"no image set that was sent as public is called {', '.join(wrong)}; hidden annotation stays hidden"
+        )
+    usual = {each.set: Audience(each.set, is_hidden=False) for each in audiences if not says_test(each.set)}
+    known = usual | {each.set: each for each in audiences_of(intake)}
+    if known == known | {each.set: each for each in audiences}:
+        return False
+    known |= {each.set: each for each in audiences}
+    after = [to_plain(each) for each in known.values()]
+    audit.record(
+        session, actor.user_id, "data-set.audiences", f"data set {intake.id}", challenge_id=intake.challenge_id,
+        before={"audiences": intake.audiences}, after={"audiences": after},
+    )  # fmt: skip
+    intake.audiences = after
     queue_reading(session, intake)
+    return True
 
 
 def add_job(session: Session, intake: Intake) -> None:
@@ -443,6 +548,28 @@ def cancel(platform: Platform, actor: Actor, intake_id: uuid.UUID) -> None:
             raise ConflictError("no worker is reading this data set")
         _change(intake, IntakeState.CANCELLED)
         intake.progress = {}
+
+
+def choose_tables(platform: Platform, actor: Actor, intake_id: uuid.UUID, request: TableRequest) -> None:
+    """Say how tables are read that do not say it themselves, and have a worker read the data set again.
+
+    Raises NotFoundError, FieldsError, and ConflictError unless a report has such tables.
+    """
+    with platform.transaction() as session:
+        intake = of_organiser(session, actor, intake_id, lock=True)
+        report = report_of(intake)
+        if intake.state not in EDITABLE:
+            raise ConflictError(_locked(intake.state))
+        if report is None or not report.tables:
+            raise ConflictError("no table of this data set has to be explained")
+        before, choice = tables_of(intake), request.after(report.explained_tables, tables_of(intake))
+        intake.tables = to_plain(choice)
+        audit.record(
+            session, actor.user_id, "data-set.tables", f"data set {intake.id}", challenge_id=intake.challenge_id,
+            before={"tables": to_plain(before)}, after={"tables": intake.tables},
+        )  # fmt: skip
+        queue_reading(session, intake)
+    platform.notifier.wake_workers()
 
 
 def choose_names(session: Session, actor: Actor, intake: Intake, *, is_neutral: bool) -> None:
@@ -487,7 +614,7 @@ def delete_all(session: Session, challenge_id: int) -> set[str]:
 
 
 def _delete(session: Session, intake: Intake) -> set[str]:
-    unused = _remove_files(session, intake.id)
+    unused = _remove_files(session, intake)
     session.delete(intake)
     return unused
 

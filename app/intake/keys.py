@@ -4,6 +4,7 @@ The first worker creates a pair. Another one can be added; the newest is used, a
 encrypted for it. Without its secret key, a data set has to be sent again.
 """
 
+from contextlib import suppress
 from datetime import timedelta
 from typing import Final
 
@@ -15,7 +16,7 @@ from sqlalchemy.orm import Session
 from app.core import database
 from app.core.errors import NoWorkerError
 from app.jobs import events, heartbeats
-from app.models import EventKind, IntakeKey, IntakeSegment, NameSecret
+from app.models import EventKind, IntakeKey, IntakeSegment, LabelEdit, NameSecret
 from app.platform import Platform
 from app.storage import Storage
 
@@ -56,6 +57,17 @@ def identity(store: Storage, key: IntakeKey) -> x25519.Identity:
         if str(found.to_public()) == key.public_key:
             return found
     raise KeyLostError
+
+
+def identities(platform: Platform) -> list[x25519.Identity]:
+    """Return all secret keys that workers have."""
+    with platform.transaction() as session:
+        known = session.scalars(select(IntakeKey)).all()
+    found = []
+    for key in known:
+        with suppress(KeyLostError):
+            found.append(identity(platform.secret.store, key))
+    return found
 
 
 def check(platform: Platform) -> bool:
@@ -101,13 +113,16 @@ def _add(session: Session, platform: Platform) -> IntakeKey:
 
 
 def delete_unused(platform: Platform) -> None:
-    """Delete keys that were replaced and that nothing is encrypted for; does nothing without private storage."""
+    """Delete keys that were replaced and that nothing is encrypted for; does nothing without private storage.
+
+    What was read of a data set does not count: without its key, the data set is read again.
+    """
     if platform.truth_key is None:
         return
     used = or_(
         *(
             exists().where(each == IntakeKey.id).correlate(IntakeKey)
-            for each in (IntakeSegment.key_id, NameSecret.key_id)
+            for each in (IntakeSegment.key_id, NameSecret.key_id, LabelEdit.key_id)
         )
     )
     latest = select(func.max(IntakeKey.id)).where(IntakeKey.created_at < func.now() - GRACE).scalar_subquery()

@@ -12,8 +12,11 @@ from itertools import count
 from typing import Final
 
 from app.images.decoding import PictureError
-from app.images.stripping import stripped
-from app.intake.layouts import AnnotatedSet, pictures_of
+from app.images.matching import path_of, stem_of
+from app.images.stripping import BROKEN, stripped
+from app.intake.formats.pictures import pictures_of
+from app.intake.formats.reading import AnnotatedSet
+from app.intake.reports import HIDDEN
 from app.intake.unpacking import ProgressNotes, SentPicture, Unpacked, digest_of
 from heldout_scoring import Problem
 
@@ -58,7 +61,7 @@ def make_neutral(
     """
     kept = {picture.path for each in used for picture in pictures_of(unpacked, each).values()}
     pictures = [pictures_of(unpacked, each) for each in sets]
-    (unpacked.folder / _FOLDER).mkdir()
+    (unpacked.folder / _FOLDER).mkdir(exist_ok=True)
     renamed = []
     for found, sent in zip(sets, pictures, strict=True):
         images = [image.id for image in (*found.truth.description.images, *found.truth.description.further)]
@@ -67,27 +70,55 @@ def make_neutral(
         for done, (old, new) in enumerate(names.items()):
             progress.note("making names neutral", done, len(names))
             if old not in sent or sent[old].size is None:
-                raise PictureError(f"the image {old} of {found.name} has no picture")
+                file = path_of(found.files.get(old, old))  # whose folder may be a class
+                raise PictureError(f"the image {stem_of(file)} of {found.name} has no file")
             picture = _stripped(unpacked, sent[old], new)
-            unpacked.pictures[picture.path.name] = picture
-            files[new] = picture.path.name
+            unpacked.pictures[picture.key] = picture
+            files[new] = picture.name
         renamed.append(replace(found, truth=found.truth.rename_images(names), files=files))
     for each in {picture.path: picture for some in pictures for picture in some.values()}.values():
         if each.path not in kept:
-            unpacked.pictures.pop(each.path.name)
-            each.path.unlink()
+            unpacked.pictures.pop(each.key)
+            if each.bare is None:
+                each.path.unlink()
     return renamed
 
 
-def _stripped(unpacked: Unpacked, picture: SentPicture, name: str) -> SentPicture:
-    """Write a picture under another name without what it says besides its pixels."""
+def measure(unpacked: Unpacked, sets: Sequence[AnnotatedSet]) -> None:
+    """Note how long the pictures of hidden sets are without what they say besides their pixels: so no report needs them again."""
+    for key in {picture.key for each in sets for picture in pictures_of(unpacked, each).values()}:
+        picture = unpacked.pictures[key]
+        if picture.size is not None:
+            unpacked.pictures[key] = replace(picture, bare=len(_content(picture) or b""))
+
+
+def is_measured(unpacked: Unpacked, sets: Sequence[AnnotatedSet]) -> bool:
+    """Whether `measure` has noted that of all pictures of these sets."""
+    return all(
+        picture.size is None or picture.bare is not None
+        for each in sets
+        for picture in pictures_of(unpacked, each).values()
+    )
+
+
+def _content(picture: SentPicture) -> bytes | None:
+    """A picture without what it says besides its pixels; None if it is damaged."""
     try:
-        content = stripped(picture.path.read_bytes())
-    except PictureError as error:
-        raise PictureError(f"{picture.path.name}: {error}") from None
-    target = unpacked.folder / _FOLDER / f"{name}{picture.path.suffix.lower()}"
-    target.write_bytes(content)
-    return SentPicture(target, picture.size, digest_of(content), len(content))
+        return stripped(picture.path.read_bytes())
+    except PictureError:
+        return None
+
+
+def _stripped(unpacked: Unpacked, picture: SentPicture, name: str) -> SentPicture:
+    """A picture under another name without what it says besides its pixels; written unless it was measured."""
+    target = unpacked.folder / _FOLDER / f"{name}{picture.suffix}"
+    length, digest = picture.bare, picture.digest
+    if length is None and (content := _content(picture)):
+        target.write_bytes(content)
+        length, digest = len(content), digest_of(content)
+    if not length:
+        raise PictureError(f"{picture.path.name}: {BROKEN}")
+    return SentPicture(target, picture.size, digest, length, HIDDEN, own_key=picture.key)
 
 
 def not_renamed(error: PictureError) -> Problem:

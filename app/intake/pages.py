@@ -14,11 +14,14 @@ from app.core.paging import Before
 from app.intake import annotated_pictures, applying, intakes, trials
 from app.intake.applying import Application, ApplicationError
 from app.intake.drawing import MOST
+from app.intake.reports import PUBLIC, Audience
+from app.intake.table_choices import TableRequest
 from app.models import Disclosure, IntakeRole
 from app.platform import Platform
 from app.web.addresses import page_of_form
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
 from app.web.forms import Form, TheForm
+from app.web.route_marks import marked
 
 router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 
@@ -89,6 +92,16 @@ def read(platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> Re
     return _to(intake_id)
 
 
+@router.post("/data-sets/{intake_id}/audiences")
+def answer_audiences(
+    platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID, form: TheForm
+) -> Response:
+    """Answer who may see the annotation of an image set that was sent as public."""
+    answer = Audience(form.text("set"), is_hidden=form.text("seen") != PUBLIC)
+    intakes.answer_audiences(platform, actor, intake_id, [answer])
+    return _to(intake_id)
+
+
 @router.post("/data-sets/{intake_id}/cancel")
 def cancel(request: Request, platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> Response:
     """Stop the worker that reads a data set."""
@@ -127,7 +140,19 @@ def add_from_folder(
     return _page(request, platform, actor, intake_id, form)
 
 
+@router.post("/data-sets/{intake_id}/tables")
+def choose_tables(
+    request: Request, platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID, form: TheForm
+) -> Response:
+    """Say what the columns of tables hold or how they are encoded, and have a worker read the data set again."""
+    with form.showing_errors():
+        intakes.choose_tables(platform, actor, intake_id, form.read(TableRequest))
+        return _to(intake_id)
+    return _page(request, platform, actor, intake_id, form)
+
+
 @router.post("/data-sets/{intake_id}/delete")
+@marked(done="The data set is deleted.")
 def delete(platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> Response:
     """Delete a data set and its bytes."""
     code = intakes.delete_intake(platform, actor, intake_id)
@@ -135,6 +160,7 @@ def delete(platform: ThePlatform, actor: CurrentActor, intake_id: uuid.UUID) -> 
 
 
 @router.post("/data-set-files/{intake_file_id}/delete")
+@marked(done="The file is removed.")
 def remove(
     request: Request, platform: ThePlatform, actor: CurrentActor, intake_file_id: uuid.UUID
 ) -> Response:

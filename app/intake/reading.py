@@ -1,6 +1,7 @@
 """Reading and applying data sets in a worker: decrypt their segments, inspect them in a child process, record the report.
 
-Nothing that was decrypted outlives the job: it lies in private storage while a worker processes it. Applying reads again.
+Nothing that was decrypted outlives the job: it lies in private storage while a worker processes it. What was read is kept encrypted
+for the workers beside the segments, so that a report with other classes needs it alone. Applying reads again.
 """
 
 import json
@@ -23,6 +24,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges, same_labels, versions
+from app.core.errors import StorageDamagedError, StorageFullError, StorageUnavailableError
 from app.images import archives
 from app.images.decoding import PictureError
 from app.images.packs import pack
@@ -30,17 +32,24 @@ from app.intake import annotated_pictures, applying, intakes, keys
 from app.intake.applying import ApplyError, OutdatedError, RefusedCopyError, RequestedApplication
 from app.intake.drawing import DrawnPictures
 from app.intake.findings import PhasePicture, written
-from app.intake.inspecting import DRAWN, OF_PHASES, KnownPhase, Wanted, inspect
+from app.intake.inspecting import DRAWN, KEPT, OF_PHASES, READ, KnownPhase, Wanted, inspect, inspect_again
 from app.intake.intakes import IntakeFileView
 from app.intake.keys import KeyLostError
 from app.intake.neutral_names import SECRET
-from app.intake.reports import HIDDEN, PUBLIC, ClassChoice, Report
+from app.intake.reports import HIDDEN, PUBLIC, Audience, ClassChoice, Report, TableChoice
 from app.intake.segments import Place, SegmentError, in_order, unseal
 from app.intake.unpacking import ReadingLimits, SentFile, digest_of, noted_progress
 from app.jobs import events, queue
 from app.jobs.attempts import Handler
 from app.jobs.queue import Claim
-from app.jobs.sandbox import ChildError, ChildFileError, ChildLimits, LimitExceededError, run_in_subprocess
+from app.jobs.sandbox import (
+    ChildError,
+    ChildFileError,
+    ChildLimits,
+    LimitExceededError,
+    OutOfMemoryError,
+    run_in_subprocess,
+)
 from app.models import (
     Challenge,
     Disclosure,
@@ -54,6 +63,7 @@ from app.models import (
     NameSecret,
 )
 from app.platform import Platform
+from app.submissions.retention import INTAKE, removable
 from heldout_scoring.stored import from_plain, to_plain
 
 log = structlog.get_logger()
@@ -64,9 +74,13 @@ LEFTOVER: Final = 3600.0  # seconds after which a folder that no job uses is rem
 NICE: Final = 10
 KEY_LOST: Final = "The key that this data set was encrypted for is lost. Upload the annotation again, and all other files with it."
 NOT_DRAWN: Final = (
-    "The pictures could not be drawn because of an error of the server, which admins can see in its log."
+    "The images could not be drawn because of an error of the server, which admins can see in its log."
 )
 CRASHED: Final = "A worker could not read this data set because of an error of the server, which admins can see in its log."
+WAY_OUT_OF_MEMORY: Final = (
+    " Ask who runs the server for more, which HELDOUT_INTAKE_MEMORY sets; or send less: leave out the masks ('segmentation'), or "
+    "split the annotation into several data sets."
+)
 
 
 class StoppedError(Exception):
@@ -87,8 +101,17 @@ class ReadingTask:
     files: tuple[IntakeFileView, ...]
     application: RequestedApplication | None  # with those that follow it
     choices: tuple[ClassChoice, ...]  # what its classes become
+    audiences: tuple[Audience, ...]  # who may see the annotation of its image sets
     is_neutral: bool  # whether hidden images get neutral names
+    tables: TableChoice  # how tables are read that do not say it
+    kept_key: str | None  # of what was read before
     state: IntakeState  # of the data set while a worker processes it; if it changes, that is no longer wanted
+
+    @property
+    def origin(self) -> str:
+        """What it is read from: what was read of other files, or of the same in another role, is not used."""
+        files = [(str(each.id), each.role.value, each.path) for each in self.files]
+        return json.dumps([str(self.intake_id), self.dataset, files, to_plain(self.tables)])
 
 
 def work(platform: Platform, claim: Claim) -> None:
@@ -107,7 +130,27 @@ def work(platform: Platform, claim: Claim) -> None:
     except ImportFolderError as error:
         _fail(platform, claim, task, str(error))
     except LimitExceededError as error:
-        _fail(platform, claim, task, f"Reading this data set was stopped: {error}.")
+        way_out = WAY_OUT_OF_MEMORY if isinstance(error, OutOfMemoryError) else ""
+        _fail(platform, claim, task, f"Reading this data set was stopped: {error}.{way_out}")
+    except (OSError, StorageUnavailableError, ChildFileError) as error:
+        _note_outage(platform, claim, error)
+        raise
+
+
+def _note_outage(
+    platform: Platform, claim: Claim, error: OSError | StorageUnavailableError | ChildFileError
+) -> None:
+    """Record what a data set waits for, and since when."""
+    what = (
+        error.title
+        if isinstance(error, StorageUnavailableError)
+        else getattr(error, "strerror", None) or str(error)
+    )
+    with platform.transaction() as session:
+        intake = _locked(session, claim)
+        if intake is not None and intake.state in intakes.WITH_WORKER:
+            since = intake.progress.get("since") or challenges.now(session).isoformat()
+            intake.progress = {"step": "waiting", "done": 0, "total": None, "outage": what, "since": since}
 
 
 def draw_hidden(platform: Platform, claim: Claim) -> None:
@@ -130,7 +173,7 @@ def draw_hidden(platform: Platform, claim: Claim) -> None:
     except KeyLostError:
         made = _without_pictures(KEY_LOST)
     except (SegmentError, ImportFolderError, LimitExceededError) as error:
-        made = _without_pictures(f"The pictures were not drawn: {str(error).rstrip('.')}.")
+        made = _without_pictures(f"The images were not drawn: {str(error).rstrip('.')}.")
     except ChildFileError:
         raise  # an outage
     except ChildError:
@@ -185,7 +228,10 @@ def _task_of(session: Session, intake: Intake, application: RequestedApplication
         tuple(map(intakes.file_view, files)),
         application,
         intakes.choices_of(intake),
+        intakes.audiences_of(intake),
         intake.is_neutral,
+        intakes.tables_of(intake),
+        intake.kept_key,
         intake.state,
     )
 
@@ -221,7 +267,10 @@ class ReadingWatch:
             if intake is None or intake.state is not self.task.state:
                 raise StoppedError
             if progress is not None and intake.state in intakes.WITH_WORKER:
-                intake.progress = progress
+                outage: dict[str, Any] = {
+                    name: intake.progress[name] for name in ("outage", "since") if name in intake.progress
+                }
+                intake.progress = {**progress, **outage}
 
 
 def scratch_root(platform: Platform) -> Path:
@@ -263,7 +312,10 @@ def _read_or_apply(platform: Platform, claim: Claim, task: ReadingTask) -> None:
         if not wanted:
             drawn = (folder / DRAWN).read_bytes() if (folder / DRAWN).exists() else None
             annotated_pictures.store_public(platform, task.intake_id, drawn)
-            _record(platform, claim, task, _report_of(report))
+            kept = _keep(platform, task, folder) if (folder / READ).exists() else task.kept_key
+            _record(platform, claim, task, _report_of(report, kept))
+            if kept != task.kept_key:
+                _delete_unnamed(platform, {each for each in (task.kept_key, kept) if each})
         elif task.application:
             watch.note({"step": "making the phases", "done": 0, "total": None})
             try:
@@ -301,10 +353,12 @@ def _inspected(
     chosen: tuple[str, ...] = (),
     drawn: str = PUBLIC,
 ) -> Report:
-    """Decrypt a data set and have a child inspect it; chosen: the sets that are applied. Raises what both raise."""
+    """Decrypt a data set, or what was read of it, and have a child inspect that. Raises what both raise.
+
+    chosen: the sets that are applied, for which everything is read again.
+    """
     settings = platform.settings
     secret = secret_of(platform, task.challenge) if task.is_neutral else None
-    files = tuple(_decrypted(platform, task, folder, watch))
     limits = ReadingLimits(
         settings.max_intake_unpacked, settings.max_intake_images, settings.max_intake_boxes
     )
@@ -312,11 +366,59 @@ def _inspected(
         _list_pictures_of_phases(platform, task, folder / OF_PHASES, watch)
     child = ChildLimits(seconds=settings.intake_seconds, memory=settings.intake_memory, nice=NICE)
     with ExitStack() as held:
-        wanted = Wanted(chosen, drawn, task.choices, secret, tuple(_known_phases(platform, task, held)))
-        output = run_in_subprocess(
-            child, inspect, folder, files, task.dataset, limits, wanted, watch=watch.of_child
+        known = tuple(_known_phases(platform, task, held))
+        wanted = Wanted(
+            chosen,
+            drawn,
+            task.choices,
+            task.audiences,
+            secret,
+            known,
+            None if chosen else task.origin,
+            task.tables,
         )
+        output = b""
+        if not chosen and _is_opened(platform, task, folder / KEPT):
+            output = run_in_subprocess(child, inspect_again, folder, limits, wanted, watch=watch.of_child)
+        if not output:
+            files = tuple(_decrypted(platform, task, folder, watch))
+            output = run_in_subprocess(
+                child, inspect, folder, files, task.dataset, limits, wanted, watch=watch.of_child
+            )
     return from_plain(Report, json.loads(output))
+
+
+def _keep(platform: Platform, task: ReadingTask, folder: Path) -> str | None:
+    """Store what was read, encrypted for workers, and return its key; None if there is no space for it."""
+    sealed = folder / f"{READ}.age"
+    with platform.transaction() as session:
+        key = keys.newest(session).public_key
+    pyrage.encrypt_file(str(folder / READ), str(sealed), [x25519.Recipient.from_str(key)])
+    try:
+        return platform.intake.put(sealed, task.intake_id)
+    except StorageFullError:
+        log.warning("no space for what was read", intake=str(task.intake_id))
+        return None
+
+
+def _is_opened(platform: Platform, task: ReadingTask, target: Path) -> bool:
+    """Decrypt what was read before; whether that was possible."""
+    if task.kept_key is None or not platform.intake.exists(task.kept_key):
+        return False
+    try:
+        with platform.intake.materialise(task.kept_key) as sealed:
+            pyrage.decrypt_file(str(sealed), str(target), keys.identities(platform))
+    except (pyrage.DecryptError, OSError, StorageDamagedError) as error:
+        log.warning("what was read cannot be opened", intake=str(task.intake_id), error=type(error).__name__)
+        return False
+    return True
+
+
+def _delete_unnamed(platform: Platform, objects: set[str]) -> None:
+    """Delete those of these objects that no row names: what was read before, or now if that was not recorded."""
+    with platform.transaction() as session:
+        unused = removable(session, INTAKE, objects)
+    intakes.delete_objects(platform, unused)
 
 
 def _known_phases(platform: Platform, task: ReadingTask, held: ExitStack) -> Iterator[KnownPhase]:
@@ -397,9 +499,7 @@ def _list_pictures_of_phases(
             try:
                 for name, content in archives.contents_of(platform, phase.id):
                     done += len(content)
-                    watch.note(
-                        {"step": "looking at the pictures of other phases", "done": done, "total": None}
-                    )
+                    watch.note({"step": "looking at the images of other phases", "done": done, "total": None})
                     is_public = phase.disclosure is Disclosure.FULL
                     file.write(
                         written(
@@ -448,10 +548,10 @@ Outcome = Callable[[Session, Intake], Mapping[str, Any]]
 """Writes what follows from a data set, and returns its columns."""
 
 
-def _report_of(report: Report) -> Outcome:
+def _report_of(report: Report, kept_key: str | None) -> Outcome:
     def write(session: Session, intake: Intake) -> Mapping[str, Any]:
         _tell(session, intake, problems=report.total, warnings=report.total_warnings)
-        return applying.report_values(report)
+        return {**applying.report_values(report), "kept_key": kept_key}
 
     return write
 

@@ -1,5 +1,6 @@
 """What a worker found in a data set: problems, warnings, image sets and counts; nothing else of hidden annotation."""
 
+import errno
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from typing import Final
 
 import structlog
 
+from app.intake.formats.image_sets import says_test
 from app.web.formats import plural
 
 log = structlog.get_logger()
@@ -15,17 +17,32 @@ log = structlog.get_logger()
 IMAGES, PUBLIC, HIDDEN = ROLES = ("images", "public", "hidden")
 """What files contain, as `IntakeRole` has it; child processes do not import the tables."""
 CLUE: Final = "predicts-class"  # code of warnings
+ODD_NAME: Final = "hidden-image-name"  # code of problems that neutral names solve
+OUTAGES: Final = frozenset(
+    {
+        errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EBUSY,
+        errno.ENODEV, errno.ENXIO, errno.ESTALE, errno.EREMOTEIO, errno.ETIMEDOUT, errno.EHOSTDOWN, errno.EHOSTUNREACH,
+        errno.ENETUNREACH, errno.ECONNREFUSED, errno.ECONNRESET, errno.ECONNABORTED, errno.ENOTCONN, errno.EPIPE,
+    }
+)  # fmt: skip  # errors of disks, networks and limits of the machine
 MOST_OF_A_KIND: Final = 100  # problems listed; the rest is counted
 
 
 @contextmanager
 def without_words() -> Iterator[None]:
-    """End a child process that fails without the message of its error, which may quote annotation."""
+    """End a child process that fails without the message of its error, which may quote annotation.
+
+    Outages are raised as they are; any other error counts as a failure of the work, also one about files, since it comes again.
+    """
     try:
         yield
-    except (MemoryError, OSError):
+    except MemoryError:
         raise  # which the parent knows how to tell
-    except Exception as error:  # noqa: BLE001 - whatever it is
+    except Exception as error:  # noqa: BLE001 - of which only the type is told
+        if isinstance(error, OSError) and error.errno in OUTAGES:
+            raise OSError(
+                error.errno, error.strerror
+            ) from None  # without its file, whose folder may be a class
         trace = error.__traceback__
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next
@@ -92,9 +109,28 @@ class ClassChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class Audience:
+    """An organiser's answer to who may see the annotation of an image set that was sent as public: everyone, or nobody."""
+
+    set: str
+    is_hidden: bool
+
+
+def role_of(sent_as: str, name: str, audiences: Sequence[Audience]) -> str:
+    """The role of an image set: that in which it was sent, or a stricter one.
+
+    A set that was sent as public and says test in its name is hidden until an organiser has answered that everyone may see it.
+    """
+    answer = next((each for each in audiences if each.set == name), None)
+    is_hidden = says_test(name) if answer is None else answer.is_hidden
+    return HIDDEN if is_hidden else sent_as
+
+
+@dataclass(frozen=True, slots=True)
 class FoundSet:
     """An image set with its annotation. key: its name among those of the data set; missing: competitions that it lacks truth for.
 
+    role: as `role_of` has it; is_open: whether nobody has answered yet who may see it although its name says test.
     classes: those that count, as organisers call them; ignored: the others, by their names in the annotation.
     """
 
@@ -112,13 +148,15 @@ class FoundSet:
     convention: str = ""  # how boxes are read, and what speaks for it
     ignored: tuple[ClassCount, ...] = ()
     without_picture: int = 0  # images
+    sent_as: str = ""  # the role of its files; empty in reports of earlier releases
+    is_open: bool = False
 
     @property
     def lacks(self) -> str:
         """How many images have no picture, in words; empty if each has one."""
         if not self.without_picture:
             return ""
-        return f"{self.without_picture:,} of {self.images:,} images of {self.name} have no picture"
+        return f"{self.without_picture:,} of {self.images:,} images of {self.name} have no file"
 
     @property
     def has_objects(self) -> bool:
@@ -145,7 +183,7 @@ class VersionComparison:
 
     set: its key; images_…: that are gone, new, of another size; persons_gone: of images that stay, whose layout or actions are no
     longer annotated; classes_renumbered: with another category id; by_number: whether results name classes by it; moved, relabelled,
-    added, removed, marked (difficult, crowd, area) and redrawn (masks): objects of images that stay; labels: of images; label_images, parts (of persons), actions: that changed.
+    added, removed, marked (difficult, crowd, area), flagged (truncated, occluded) and redrawn (masks): objects of images that stay; labels: of images; label_images, parts (of persons), actions: that changed.
     """
 
     set: str
@@ -166,6 +204,7 @@ class VersionComparison:
     removed: int = 0
     marked: int = 0
     redrawn: int = 0
+    flagged: int = 0
     labels: int = 0
     label_images: int = 0
     parts: int = 0
@@ -211,7 +250,8 @@ class VersionComparison:
         """What else changes, in words."""
         of_objects = {
             "moved": self.moved, "changed the class": self.relabelled, "added": self.added, "removed": self.removed,
-            "changed in being difficult or a crowd, or in area": self.marked, "changed the mask alone": self.redrawn,
+            "changed in being difficult or a crowd, or in area": self.marked,
+            "changed in being truncated or occluded": self.flagged, "changed the mask alone": self.redrawn,
         }  # fmt: skip
         objects = [f"{count:,} {how}" for how, count in of_objects.items() if count]
         others = {
@@ -236,6 +276,43 @@ class VersionComparison:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class ClassChanges:
+    """What became of the objects of a class in images that stay. gained, lost: from and to other classes."""
+
+    name: str
+    moved: int = 0
+    marked: int = 0
+    gained: int = 0
+    lost: int = 0
+    added: int = 0
+    removed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """How far boxes moved: the edge of each that moved most, in pixels, and its IoU with where it was."""
+
+    median: float
+    largest: float
+    median_iou: float
+    lowest_iou: float
+
+
+@dataclass(frozen=True, slots=True)
+class VersionDiff:
+    """How a version differs from another one, which `comparison.version` is; shift: None if no box moved."""
+
+    comparison: VersionComparison
+    classes: tuple[ClassChanges, ...]
+    shift: Shift | None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing that is compared differs."""
+        return not (self.comparison.consequences or self.comparison.changes)
+
+
 def _of_classes(names: Sequence[str], how: str, what: str) -> Iterator[str]:
     if names:
         is_one = len(names) == 1
@@ -251,12 +328,51 @@ class ImageFacts:
     largest: tuple[int, int] | None = None
 
 
+COLUMNS: Final = ("image", "class", "left", "top", "right", "bottom", "width", "height")
+"""What a column of a table may hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableChoice:
+    """How tables are read that do not say it themselves.
+
+    columns: what each column holds, one of `COLUMNS`, or empty if it is not read; has_names: whether the first line names the columns;
+    encoding: of tables that are not UTF-8.
+    """
+
+    columns: tuple[str, ...] = ()
+    has_names: bool = True
+    encoding: str = ""
+
+
+UNEXPLAINED: Final = TableChoice()
+
+
+@dataclass(frozen=True, slots=True)
+class OddTable:
+    """A table whose columns or encoding were not recognised.
+
+    columns: their names, or numbers where nobody may see what stands there; chosen: how it was read, None if organisers have not said it.
+    """
+
+    role: str
+    file: str
+    columns: tuple[str, ...] = ()
+    encodings: tuple[str, ...] = ()
+    chosen: TableChoice | None = None
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What each column may hold."""
+        return COLUMNS
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """A data set as a worker found it; it can be applied if there are no problems.
 
     classes: every class of the annotation, in the order of the classes that count; is_neutral: whether hidden images have neutral names;
-    comparisons: with what the boards of phases show, of image sets that may replace it.
+    comparisons: with what the boards of phases show, of image sets that may replace it; tables: that organisers explain.
     """
 
     problems: tuple[Finding, ...]
@@ -267,6 +383,7 @@ class Report:
     classes: tuple[ClassChoice, ...] = ()
     is_neutral: bool = False
     comparisons: tuple[VersionComparison, ...] = ()
+    tables: tuple[OddTable, ...] = ()
 
     @property
     def counts_of_classes(self) -> Mapping[str, tuple[ClassCount | None, ...]]:
@@ -287,9 +404,20 @@ class Report:
         )
 
     @property
+    def explained_tables(self) -> tuple[OddTable, ...]:
+        """A table whose encoding, and one whose columns organisers say; of several one that waits for its answer."""
+        waiting_last = sorted(self.tables, key=lambda each: (bool(each.columns), each.chosen is None))
+        return tuple({bool(each.columns): each for each in waiting_last}.values())
+
+    @property
     def has_clues(self) -> bool:
         """Whether anything besides the pixels of hidden images predicts the class."""
         return any(each.code == CLUE for each in self.warnings)
+
+    @property
+    def has_odd_names(self) -> bool:
+        """Whether hidden images have names that results cannot have."""
+        return any(each.code == ODD_NAME for each in self.problems)
 
     @property
     def is_valid(self) -> bool:

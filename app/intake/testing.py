@@ -4,6 +4,7 @@ And the phases of a draft, which are deleted with their test runs when they are 
 """
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import (
@@ -24,7 +25,8 @@ from sqlalchemy.orm import Session
 from app.core import audit
 from app.core.errors import ConflictError
 from app.figures.board_figures import FIGURE, FIGURES
-from app.images.overlays import HARD, OF_RUNS
+from app.images.overlays import HARD, OF_RUNS, TRUTH
+from app.images.pictures import PICTURES
 from app.models import (
     AnonymousLink,
     Answer,
@@ -97,17 +99,38 @@ def delete_all(session: Session, user_id: int | None, challenge: Challenge) -> D
     here = Phase.challenge_id == challenge.id
     session.execute(select(Phase.id).where(here).order_by(Phase.id).with_for_update(key_share=True))
     phases = select(Phase.id).where(here)
-    uploads = session.execute(
-        select(Upload.id, Upload.sha256, Upload.team_id).where(Upload.phase_id.in_(phases))
-    ).all()
+    uploads = session.execute(select(Upload.id, Upload.sha256).where(Upload.phase_id.in_(phases))).all()
     if not uploads:
         return DeletedTests()
-    teams = {team for _, _, team in uploads}
+    publications = session.scalar(select(func.delete_test_publications(challenge.id)))
+    artefacts = delete_submissions(session, challenge.id)
+    audit.record(
+        session,
+        user_id,
+        "challenge.clear_tests",
+        f"challenge {challenge.id}",
+        challenge_id=challenge.id,
+        details={"uploads": len(uploads), "publications": publications},
+    )
+    keys = {content_key(sha256, upload) for upload, sha256 in uploads if sha256}
+    return DeletedTests(
+        tuple(upload for upload, _ in uploads),
+        frozenset(removable(session, ARCHIVES, keys)),
+        frozenset(removable(session, ARTEFACTS, set(artefacts))),
+    )
+
+
+def delete_submissions(session: Session, challenge_id: int) -> Sequence[str]:
+    """Delete all uploads to the locked phases of a challenge, whose publications were deleted, with what was made of them.
+
+    The teams that uploaded are deleted, too, with their methods. Returns the keys of drawings.
+    """
+    phases = select(Phase.id).where(Phase.challenge_id == challenge_id)
+    teams = set(session.scalars(select(Upload.team_id).where(Upload.phase_id.in_(phases)).distinct()))
     results = select(Result.id).where(Result.phase_id.in_(phases))
     runs = select(Run.id).where(Run.result_id.in_(results))
     submissions = select(Submission.id).where(Submission.phase_id.in_(phases))
     _delete_jobs(session, teams, results, runs)
-    publications = session.scalar(select(func.delete_test_publications(challenge.id)))
     artefacts = session.scalars(
         delete(Artefact).where(_is_of_tests(phases, runs)).returning(Artefact.key)
     ).all()
@@ -125,30 +148,18 @@ def delete_all(session: Session, user_id: int | None, challenge: Challenge) -> D
         (Upload, Upload.phase_id.in_(phases)),
         (Answer, Answer.method_id.in_(select(Method.id).where(Method.team_id.in_(teams)))),
         (Method, Method.team_id.in_(teams)),
-        (Event, and_(Event.challenge_id == challenge.id, Event.kind == EventKind.RUNS_FAILED)),
+        (Event, and_(Event.challenge_id == challenge_id, Event.kind == EventKind.RUNS_FAILED)),
         (Team, Team.id.in_(teams)),
     ):
         session.execute(delete(table).where(condition), execution_options={"synchronize_session": False})
-    audit.record(
-        session,
-        user_id,
-        "challenge.clear_tests",
-        f"challenge {challenge.id}",
-        challenge_id=challenge.id,
-        details={"uploads": len(uploads), "publications": publications},
-    )
-    keys = {content_key(sha256, upload) for upload, sha256, _ in uploads if sha256}
-    return DeletedTests(
-        tuple(upload for upload, _, _ in uploads),
-        frozenset(removable(session, ARCHIVES, keys)),
-        frozenset(removable(session, ARTEFACTS, set(artefacts))),
-    )
+    return artefacts
 
 
 def delete_phases(session: Session, challenge_id: int) -> None:
     """Delete the phases of a locked draft, whose test runs were deleted. Raises ConflictError as `require_no_files` does."""
     require_no_files(session, challenge_id)
     phases = _phases(challenge_id)
+    session.execute(delete(Artefact).where(_is_of_phases(challenge_id)))
     for table in (Rescore, BoardGroups, Board, ExtraSlot, GroundTruth):
         session.execute(delete(table).where(table.phase_id.in_(phases)))
     for about in (Thread, TeamMessage):
@@ -187,6 +198,24 @@ def _is_of_tests(phases: Select[int], runs: Select[int]) -> ColumnElement[bool]:
     of_run = Artefact.subject.in_(select(cast(runs.subquery().c.id, Text)))
     return or_(
         and_(Artefact.kind.in_((FIGURES, FIGURE, HARD)), of_phase), and_(Artefact.kind.in_(OF_RUNS), of_run)
+    )
+
+
+def is_artefact_of(challenge_id: int) -> ColumnElement[bool]:
+    """Whether an artefact was made of anything in a challenge but its data sets."""
+    phases = select(Phase.id).where(Phase.challenge_id == challenge_id)
+    results = select(Result.id).where(Result.phase_id.in_(phases))
+    runs = select(Run.id).where(Run.result_id.in_(results))
+    return or_(_is_of_tests(phases, runs), _is_of_phases(challenge_id))
+
+
+def _is_of_phases(challenge_id: int) -> ColumnElement[bool]:
+    """Whether an artefact was made of the images or the annotation of phases; its content is removed by the daily sweep."""
+    phases = select(cast(Phase.id, Text)).where(Phase.challenge_id == challenge_id)
+    truths = select(cast(GroundTruth.id, Text)).join(GroundTruth.phase)
+    return or_(
+        and_(Artefact.kind == PICTURES, func.split_part(Artefact.subject, "/", 1).in_(phases)),
+        and_(Artefact.kind == TRUTH, Artefact.subject.in_(truths.where(Phase.challenge_id == challenge_id))),
     )
 
 

@@ -70,7 +70,7 @@ def trials_of(platform: Platform, actor: Actor, phase_id: int) -> TrialsView:
 def request(platform: Platform, actor: Actor, phase_id: int) -> None:
     """Have a worker score trial results of a phase. Raises NotFoundError, ConflictError."""
     with platform.transaction() as session:
-        challenges.require_phase(session, actor, phase_id)
+        challenges.require_phase(session, actor, phase_id, lock=True)
         truth = challenges.newest_truth(session, phase_id)
         if truth is None:
             raise ConflictError("this phase has no ground truth yet")

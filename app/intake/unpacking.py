@@ -1,18 +1,20 @@
 """Unpacking what was sent, in a child process with limits: archives, folders and single files, under safe names."""
 
 import json
+import os
 import re
 import shutil
 import time
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from errno import EACCES, EMLINK, ENAMETOOLONG, EOPNOTSUPP, EPERM, EXDEV
 from hashlib import file_digest, sha256
 from pathlib import Path, PurePosixPath
 from sys import intern
 from typing import TYPE_CHECKING, Any, Final
 
-from app.images.decoding import MAX_PIXELS, PictureError, check_beginning
+from app.images.decoding import MAX_PIXELS, PictureError, check_beginning, is_cut_off
 from app.images.matching import SUFFIXES
 from app.intake.reports import IMAGES, ROLES
 from heldout_scoring import Limits, Problem, Problems, Rule, SubmissionError
@@ -22,11 +24,19 @@ if TYPE_CHECKING:
     from PIL import Image
 
 PROGRESS: Final = "progress.json"
-_PACKED: Final = re.compile(r"\.(zip|tar|t?gz|t?xz|t?bz2|7z|rar|t?zst)$", re.IGNORECASE)
+_PACKED: Final = re.compile(
+    r"\.(zip|tar|t?gz|t?xz|t?bz2|7z|rar|t?zst|lz4|lzma|lz|z|cab|iso|dmg)$", re.IGNORECASE
+)
+_PART: Final = re.compile(r"\.(z\d\d|\d{3}|part\d+\.rar|r\d\d)$", re.IGNORECASE)
+_OF_SYSTEMS: Final = frozenset(
+    {"__MACOSX", "Thumbs.db", "desktop.ini"}
+)  # what systems put beside files, as hidden files
+_WAY_OUT: Final = "send it as .zip, .tar, .tar.gz or .tar.xz"
+_PROGRAM: Final = b"MZ"  # for Windows
 _HEAD: Final = 512  # bytes that tell the type of an archive
 _EVERY: Final = 0.5  # seconds between two notes of progress
 _LARGEST_FILE: Final = 1 << 30
-TOO_MANY_PIXELS: Final = f"the picture has too many pixels; at most {MAX_PIXELS // 10**6} million are allowed"
+TOO_MANY_PIXELS: Final = f"the image has too many pixels; at most {MAX_PIXELS // 10**6} million are allowed"
 DIGEST: Final = 16  # bytes
 # tags of EXIF data
 _ORIENTATION: Final = 0x0112
@@ -97,21 +107,50 @@ class SentPicture:
     size: tuple[int, int] | None
     digest: bytes  # of its content
     length: int  # in bytes
+    role: str = ""  # with which it was sent
     folder: str = ""  # in which it was sent
     modified: float | None = None  # its time stamp in the archive
     is_rotated: bool = False  # by its EXIF data, which we ignore
     camera: str = ""  # and program, by its EXIF data
     taken: str = ""  # the day, by its EXIF data
+    bare: int | None = (
+        None  # its length without what it says besides its pixels, 0 if it is damaged; None if not looked at
+    )
+    own_key: str = ""  # the one before its neutral name
+
+    @property
+    def sent_as(self) -> str:
+        """The role and the path that it was sent with."""
+        return self.own_key or self.key
+
+    @property
+    def name(self) -> str:
+        """Its path as it was sent."""
+        return (PurePosixPath(self.folder) / self.path.name).as_posix()
+
+    @property
+    def suffix(self) -> str:
+        """The suffix that it is served with."""
+        found = self.path.suffix.lower()
+        return ".jpg" if found == ".jfif" else found
+
+    @property
+    def key(self) -> str:
+        """Its role and its path, by which it is known."""
+        return f"{self.role}/{self.name}"
 
 
 @dataclass(slots=True)
 class Unpacked:
-    """The annotation of each role in a folder of its own, and all pictures in one folder, by their names without folders."""
+    """The annotation of each role in a folder of its own, and all pictures in one folder, by role and path."""
 
     folder: Path
     dataset: str
     problems: dict[str, Problems] = field(default_factory=lambda: {role: Problems() for role in ROLES})
     pictures: dict[str, SentPicture] = field(default_factory=dict)
+    others: list[str] = field(
+        default_factory=list
+    )  # files that were sent as pictures and are none by their names
     size: int = 0
 
     def root(self, role: str) -> Path:
@@ -158,11 +197,18 @@ class SentContent:
         return len(self.content) if isinstance(self.content, bytes) else self.content.stat().st_size
 
     @property
+    def head(self) -> bytes:
+        """Its first bytes."""
+        if isinstance(self.content, bytes):
+            return self.content[:_HEAD]
+        with self.content.open("rb") as file:
+            return file.read(_HEAD)
+
+    @property
     def type(self) -> str | None:
         """The type of an archive or a compressed file by its first bytes, or else by its name; None if it is neither."""
-        head = self.content[:_HEAD] if isinstance(self.content, bytes) else _beginning(self.content)
         by_name = _PACKED.search(self.name)
-        return type_of(head) or (by_name[1].lower() if by_name else None)
+        return type_of(self.head) or (by_name[1].lower() if by_name else None)
 
     @property
     def digest(self) -> bytes:
@@ -171,11 +217,6 @@ class SentContent:
             return digest_of(self.content)
         with self.content.open("rb") as file:
             return file_digest(file, "sha256").digest()[:DIGEST]
-
-
-def _beginning(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(_HEAD)
 
 
 def digest_of(content: bytes) -> bytes:
@@ -187,9 +228,8 @@ def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Itera
     """Every file of an archive or a folder, or the file itself."""
     if not file.path.is_dir() and not is_archive(file.path):
         alone = SentContent(file.name, file.path)
-        if kind := alone.type:
-            message = f"an archive of type {kind.removeprefix('.')} cannot be read here, or is damaged; send it as .zip, .tar, .tar.gz or .tar.xz"
-            raise SubmissionError(Problem("unsupported-type", Rule(message), file.name))
+        if kind := _kind_that_is_not_read(alone):
+            raise SubmissionError(Problem("unsupported-type", Rule(f"{kind}; {_WAY_OUT}"), file.name))
         yield alone
         return
     for member in walk(
@@ -198,8 +238,9 @@ def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Itera
         problems,
         name=file.name,
         json=file.name.lower().endswith((".json.gz", ".json.xz")),
+        names_of_tools=True,
     ):
-        if "__MACOSX" in member.name or PurePosixPath(member.name).name.startswith("."):
+        if any(part in _OF_SYSTEMS or part.startswith(".") for part in member.name.split("/")):
             continue
         content = SentContent(member.name, member.read(), member.modified)
         if content.type is None:
@@ -207,6 +248,17 @@ def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Itera
         else:
             message = "an archive or a compressed file within an archive or a folder; send it alone"
             problems.add(Problem("nested-archive", Rule(message), member.name))
+
+
+def _kind_that_is_not_read(file: SentContent) -> str | None:
+    """What an archive is that cannot be read, in words; None for a file that is no archive."""
+    if _PART.search(file.name):
+        return "one part of a split archive, which cannot be read; join the parts"
+    if file.head.startswith(_PROGRAM):
+        return "a program, perhaps an archive that unpacks itself, which cannot be read; unpack it"
+    if kind := file.type:
+        return f"an archive or a compressed file of type {kind.removeprefix('.')} cannot be read here, or is damaged"
+    return None
 
 
 def _keep(found: Unpacked, role: str, sent: SentContent, limits: ReadingLimits) -> None:
@@ -220,54 +272,76 @@ def _keep(found: Unpacked, role: str, sent: SentContent, limits: ReadingLimits) 
         if PurePosixPath(name).suffix.lower() in SUFFIXES:
             keep_picture(found, role, sent, limits)
         else:
-            found.problems[role].warn(
-                Problem("not-a-picture", "neither JPEG nor PNG by its name; ignored", name)
-            )
+            found.others.append(name)
         return
     target = found.root(role) / name
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if target.exists():
+    if target.is_file():
         found.problems[role].add(Problem("duplicate", Rule("this file was sent twice"), name))
-        return
-    _write(target, sent.content)
+    else:
+        _write(target, sent, found.problems[role])
 
 
 def keep_picture(found: Unpacked, role: str, sent: SentContent, limits: ReadingLimits) -> None:
-    """Put a picture into the folder of all pictures under its name without folders."""
-    name, last = sent.name, PurePosixPath(sent.name).name
-    if last in found.pictures:
-        found.problems[role].add(Problem("duplicate-picture", Rule("two pictures have this name"), name))
+    """Put a picture into the folder of all pictures under its role and path."""
+    key = f"{role}/{sent.name}"
+    if key in found.pictures:
+        found.problems[role].add(Problem("duplicate", Rule("this file was sent twice"), sent.name))
         return
     if len(found.pictures) == limits.images:
         raise SubmissionError(
             Problem("too-many-images", Rule(f"a data set may have at most {limits.images:,} images"))
         )
-    target = found.images / last
-    _write(target, sent.content)
-    picture = _look_at(target, sent, found.problems[role])
-    found.pictures[last] = picture
-    if picture.is_rotated:
-        message = "rotated by its EXIF data, which is ignored: annotation has to be of the pixels as they are stored"
-        found.problems[role].warn(Problem("exif-rotation", Rule(message), name))
+    target = found.images / key
+    if _write(target, sent, found.problems[role]):
+        found.pictures[key] = _look_at(target, role, sent, found.problems[role])
 
 
-def _write(target: Path, content: bytes | Path) -> None:
-    if isinstance(content, Path):
-        shutil.copyfile(content, target)
+def _write(target: Path, sent: SentContent, problems: Problems) -> bool:
+    """Write a file; whether that was possible under its name beside those of the others."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(sent.content, Path):
+            _link_or_copy(sent.content, target)
+        else:
+            target.write_bytes(sent.content)
+    except (FileExistsError, NotADirectoryError, IsADirectoryError):
+        message = "this name is given both to a file and to a folder; send one of them under another name"
+        problems.add(Problem("file-and-folder", Rule(message), sent.name))
+    except OSError as error:
+        if error.errno != ENAMETOOLONG:
+            raise
+        problems.add(
+            Problem("name-too-long", Rule("this name is too long to be stored; shorten it"), sent.name)
+        )
     else:
-        target.write_bytes(content)
+        return True
+    return False
 
 
-def _look_at(path: Path, sent: SentContent, problems: Problems) -> SentPicture:
+def _link_or_copy(file: Path, target: Path) -> None:
+    """Copy a file; of a picture, which nothing changes, a link will do where the file systems are the same."""
+    if target.name.lower().endswith(SUFFIXES):
+        try:
+            os.link(file, target)
+        except FileExistsError:
+            raise
+        except OSError as error:
+            if error.errno not in (EXDEV, EPERM, EACCES, EMLINK, EOPNOTSUPP):
+                raise
+        else:
+            return
+    shutil.copyfile(file, target)
+
+
+def _look_at(path: Path, role: str, sent: SentContent, problems: Problems) -> SentPicture:
     """Read the header of a picture; nothing is decoded."""
     from PIL import Image, UnidentifiedImageError  # noqa: PLC0415 - needed only here
 
     name = sent.name
     folder = intern(PurePosixPath(name).parent.as_posix())
-    known = SentPicture(path, None, sent.digest, sent.length, folder, sent.modified)
+    known = SentPicture(path, None, sent.digest, sent.length, role, folder, sent.modified)
     try:
-        with path.open("rb") as file:
-            check_beginning(file.read(16))
+        check_beginning(sent.head[:16])
         with warnings.catch_warnings(action="ignore"), Image.open(path, formats=("JPEG", "PNG")) as image:
             size = image.size
             exif = _exif_of(image) if image.format == "JPEG" else {}
@@ -276,9 +350,14 @@ def _look_at(path: Path, sent: SentContent, problems: Problems) -> SentPicture:
     except Image.DecompressionBombError:
         problems.add(Problem("too-many-pixels", Rule(TOO_MANY_PIXELS), name))
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError):
-        problems.add(Problem("bad-picture", Rule("this picture cannot be read"), name))
+        problems.add(Problem("bad-picture", Rule("this image cannot be read"), name))
     else:
-        if size[0] * size[1] <= MAX_PIXELS:
+        if size[0] * size[1] > MAX_PIXELS:
+            problems.add(Problem("too-many-pixels", Rule(TOO_MANY_PIXELS), name))
+        elif is_cut_off(sent.content if isinstance(sent.content, bytes) else sent.content.read_bytes()):
+            message = "the file ends before the image does; it was not copied completely"
+            problems.add(Problem("bad-picture", Rule(message), name))
+        else:
             return replace(
                 known,
                 size=size,
@@ -286,7 +365,6 @@ def _look_at(path: Path, sent: SentContent, problems: Problems) -> SentPicture:
                 camera=intern(" ".join(str(exif.get(tag, "")) for tag in _CAMERA).strip()[:100]),
                 taken=intern(str(exif.get(_TAKEN) or exif.get(_WRITTEN) or "")[:10]),
             )
-        problems.add(Problem("too-many-pixels", Rule(TOO_MANY_PIXELS), name))
     return known
 
 

@@ -37,6 +37,11 @@ OF_ANNOTATION = (
     JobKind.INTAKE,
     JobKind.INTAKE_PICTURES,
     JobKind.TRIALS,
+    JobKind.TRUTH_COPY,
+    JobKind.VERSION_DIFF,
+    JobKind.DRAWN_DIFF,
+    JobKind.LABEL_SCENE,
+    JobKind.LABEL_PREVIEW,
 )  # whose errors may quote it
 
 

@@ -42,6 +42,7 @@ from app.models import (
     JobKind,
     Phase,
     Queue,
+    Rescore,
     Result,
     Run,
     Team,
@@ -55,6 +56,11 @@ QUEUES = {  # of kinds of jobs; all others are follow-ups
     JobKind.WEBHOOK: Queue.WEBHOOKS,
     JobKind.INTAKE: Queue.ORGANISING,
     JobKind.INTAKE_PICTURES: Queue.ORGANISING,
+    JobKind.TRUTH_COPY: Queue.ORGANISING,
+    JobKind.VERSION_DIFF: Queue.ORGANISING,
+    JobKind.DRAWN_DIFF: Queue.ORGANISING,
+    JobKind.LABEL_SCENE: Queue.ORGANISING,
+    JobKind.LABEL_PREVIEW: Queue.ORGANISING,
 }
 
 ORGANISING_LOCK = 0x4F524741  # advisory lock while deciding whether a process does an organiser's work
@@ -192,8 +198,8 @@ def is_waiting() -> ColumnElement[bool]:
 
 
 def is_held(job: type[Job] = Job) -> ColumnElement[bool]:
-    """The condition that a run is held: its team is suspended, or its organisers have paused scoring."""
-    return or_(is_suspended(job), is_paused(job))
+    """The condition that a run is held: its team is suspended, or its organisers have paused scoring or the re-scoring."""
+    return or_(is_suspended(job), is_paused(job), is_of_paused_rescore(job))
 
 
 def is_suspended(job: type[Job] = Job) -> ColumnElement[bool]:
@@ -210,6 +216,18 @@ def is_paused(job: type[Job] = Job) -> ColumnElement[bool]:
     of_run = phase_id.where(Run.id == job.run_id).correlate(job).scalar_subquery()
     is_of_paused = of_run.in_(select(Phase.id).where(Phase.paused_at.is_not(None)))
     return and_(job.run_id.is_not(None), is_of_paused)  # without a run, the comparison is unknown
+
+
+def is_of_paused_rescore(job: type[Job] = Job) -> ColumnElement[bool]:
+    """The condition that a run is held because its re-scoring is paused."""
+    paused = (
+        select(Run.id)
+        .join(Rescore, Run.rescore_id == Rescore.id)
+        .where(Run.id == job.run_id, Rescore.paused_at.is_not(None))
+        .correlate(job)
+        .exists()
+    )
+    return and_(job.priority == SHADOW, paused)  # participants' runs cost no lookup
 
 
 def is_pending(kind: JobKind, *keys: str | SQLColumnExpression[str]) -> ColumnElement[bool]:

@@ -163,12 +163,14 @@ def standard_error(truth: Path, results: tuple[tuple[Path, str], tuple[Path, str
 WATCH_SECONDS = 1.0
 FORK_SERVER_PAUSE = 0.2  # seconds until a fork server that has closed its connections has exited, too
 CRASHED, OUT_OF_MEMORY, FILE_ERROR = 1, 77, 78  # exit codes of children
+ERRNO = 100  # plus the number of an error of the system is the exit code of a child that met it
 
 # The fork server imports the library only once, so a child starts within milliseconds; it never inherits our sockets.
 _context = multiprocessing.get_context("forkserver")
 # Lazily imported modules are preloaded, too: importing polars in each child took ten times as long as checking a small
 # archive. Polars starts its thread pools on first use, which never happens in the fork server.
-_context.set_forkserver_preload(["app.jobs.sandbox", "polars", "numpy.ma", "numpy.random"])
+_PRELOADED: Final = ("app.jobs.sandbox", "polars", "numpy.ma", "numpy.random")
+_context.set_forkserver_preload([*_PRELOADED])
 
 
 class ChildError(Exception):
@@ -177,6 +179,10 @@ class ChildError(Exception):
 
 class LimitExceededError(ChildError):
     """The child exceeded a limit, because of its input."""
+
+
+class OutOfMemoryError(LimitExceededError):
+    """The child needed more memory than it may have."""
 
 
 class ChildFileError(ChildError):
@@ -190,6 +196,11 @@ class ChildLimits:
     seconds: int
     memory: int
     nice: int = 0
+
+
+def preload(*modules: str) -> None:
+    """Have the fork server, once it starts, import these modules, too, so that children need not import them one by one."""
+    _context.set_forkserver_preload([*_PRELOADED, *modules])
 
 
 def warm_up() -> None:
@@ -259,9 +270,11 @@ def _error_of_exit(exit_code: int | None, limits: ChildLimits) -> ChildError:
     if exit_code == -signal.SIGXCPU:
         return LimitExceededError(f"it took more than {limits.seconds} seconds")
     if exit_code == OUT_OF_MEMORY:
-        return LimitExceededError(f"it needed more than {limits.memory >> 20} MiB of memory")
+        return OutOfMemoryError(f"it needed more than {limits.memory >> 20} MiB of memory")
     if exit_code == FILE_ERROR:
-        return ChildFileError("the child process could not read or write a file")
+        return ChildFileError("a file could not be read or written")
+    if exit_code is not None and exit_code - ERRNO in errno.errorcode:
+        return ChildFileError(f"a file could not be read or written: {os.strerror(exit_code - ERRNO)}")
     return ChildError(f"the child process ended with code {exit_code}")
 
 
@@ -289,7 +302,8 @@ def _serve(
         if error.errno == errno.ENOMEM:
             os._exit(OUT_OF_MEMORY)
         log.warning("child could not use a file", error=str(error))
-        os._exit(FILE_ERROR)
+        number = error.errno or 0
+        os._exit(ERRNO + number if number in errno.errorcode else FILE_ERROR)
     except Exception:
         log.exception("child crashed")
         sys.exit(CRASHED)

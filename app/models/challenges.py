@@ -20,7 +20,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from app.models.table import Base, ChallengeVisibility, Disclosure, key_column, now_column
+from app.models.table import Base, ChallengeVisibility, Disclosure, PicturesFrom, key_column, now_column
 
 WHOLE_PHASE: Final = (
     9999  # days as which a quota in total is stored, so that processes of the release before count it
@@ -88,6 +88,12 @@ class Challenge(Base):
     """A challenge, such as VOC2007: a data set with its phases."""
 
     __tablename__ = "challenge"
+    __table_args__ = (
+        CheckConstraint(
+            "(pictures_from IS NOT DISTINCT FROM 'elsewhere') = (pictures_address <> '')",
+            name="pictures_have_one_place",
+        ),
+    )
     id: Mapped[int] = key_column()
     code: Mapped[str] = mapped_column(unique=True)  # in URLs: VOC2007, sample
     title: Mapped[str]
@@ -101,6 +107,16 @@ class Challenge(Base):
         default=ChallengeVisibility.LISTED, server_default=text("'listed'")
     )
     opened_at: Mapped[datetime | None]  # when it stopped being a draft; None also if it never was one
+    archived_at: Mapped[
+        datetime | None
+    ]  # since when it is read only and in no list; see `access.require_active`
+    image_licence: Mapped[str] = mapped_column(
+        default="", server_default=text("''")
+    )  # SPDX identifier, or text
+    annotation_licence: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    # where participants get the pictures of all phases, as its organisers say; None until they do
+    pictures_from: Mapped[PicturesFrom | None]
+    pictures_address: Mapped[str] = mapped_column(default="", server_default=text("''"))  # if it is elsewhere
 
 
 class ChallengeDraft(Base):
@@ -180,7 +196,7 @@ class Phase(Base):
 
 
 class GroundTruth(Base):
-    """One imported version of a phase's annotation; immutable.
+    """One imported version of a phase's annotation; immutable but for its note.
 
     public_id: random, shown to people and used as the name of its file. fingerprint: HMAC-SHA-256 of its content with a key
     that only workers can read. labels: keyed, too, but of what is annotated in each image alone, so that a copy is recognised under
@@ -200,6 +216,8 @@ class GroundTruth(Base):
     fingerprint: Mapped[str] = mapped_column(index=True)
     statistics: Mapped[dict[str, Any]]
     imported_at: Mapped[datetime] = now_column()
+    note: Mapped[str] = mapped_column(default="", server_default=text("''"))  # of organisers, for organisers
+    copied_from: Mapped[int | None]  # the earlier version of its phase that organisers went back to
     description_key: Mapped[str | None]  # its public description in storage
     not_offered: Mapped[dict[str, Any] | None]  # as `Phase.not_offered`
     labels: Mapped[str | None] = mapped_column(index=True)
@@ -241,6 +259,14 @@ class Board(Base):
     scorer: Mapped[str]
     generation: Mapped[int] = mapped_column(default=1)  # incremented with every change of these versions
     activated_at: Mapped[datetime] = now_column()  # when these versions became active
+
+
+class RetiredAddress(Base):
+    """The code of a challenge that was open and is deleted: receipts and papers may name it, so no other takes it."""
+
+    __tablename__ = "retired_address"
+    code: Mapped[str] = mapped_column(primary_key=True)
+    deleted_at: Mapped[datetime] = now_column()
 
 
 class PublishedChallenge(Base):

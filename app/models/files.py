@@ -69,6 +69,31 @@ class DataFile(Base):
     phase: Mapped[Phase | None] = relationship(foreign_keys=phase_id, viewonly=True, lazy="raise")
 
 
+class MadeFile(Base):
+    """A file that a worker makes of what is public: the annotation of a phase, or, without a phase, a challenge's development kit.
+
+    made_of: a digest of everything that is in it; phases: those whose annotation is in it.
+    """
+
+    __tablename__ = "made_file"
+    __table_args__ = (
+        Index("ix_made_file_challenge", "challenge_id"),
+        Index("uq_made_file_kit", "challenge_id", unique=True, postgresql_where=text("phase_id IS NULL")),
+        Index("uq_made_file_phase", "phase_id", unique=True),
+        CheckConstraint("(key IS NULL) = (size IS NULL)", name="stored_has_size"),
+    )
+    id: Mapped[int] = key_column()
+    challenge_id: Mapped[int] = mapped_column(ForeignKey(Challenge.id, ondelete="CASCADE"))
+    phase_id: Mapped[int | None] = mapped_column(ForeignKey(Phase.id, ondelete="CASCADE"))
+    made_of: Mapped[str]
+    phases: Mapped[list[int]] = mapped_column(default=list)
+    key: Mapped[str | None]  # of its content in the store of files
+    size: Mapped[int | None] = mapped_column(BigInteger)
+    problem: Mapped[str] = mapped_column(default="", server_default=text("''"))  # why it cannot be made
+    # of a kit: a digest of every row that the challenge's files follow from, when they were last found as they should be
+    seen: Mapped[str | None]
+
+
 class DataUpload(Base):
     """The bytes of a new version of a file, while they arrive."""
 

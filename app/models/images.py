@@ -1,12 +1,14 @@
-"""Tables of the images of a phase, and of the picture of a challenge."""
+"""Tables of the images of a phase, of what people report about their labels, and of the picture of a challenge."""
 
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, ForeignKeyConstraint, Index, true
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, ForeignKeyConstraint, Index, text, true
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.models.challenges import Challenge, GroundTruth, Phase
-from app.models.table import Base, ImageMode
+from app.models.people import User
+from app.models.table import Base, ImageMode, LabelProblem, key_column, now_column
 
 
 class PictureSource(Base):
@@ -87,6 +89,34 @@ class NextPictureBatch(Base):
     pictures: Mapped[list[dict[str, Any]]]  # the columns of each Picture that come with its file
 
 
+class LabelReport(Base):
+    """What a person says is wrong with a label of an image whose annotation is public; deleted with their account."""
+
+    __tablename__ = "label_report"
+    __table_args__ = (
+        Index("ix_label_report_image", "phase_id", "image", "id"),
+        Index("ix_label_report_open", "phase_id", "id", postgresql_where=text("closed_at IS NULL")),
+        Index("ix_label_report_person", "user_id", "created_at"),
+        CheckConstraint(
+            "(closed_at IS NULL) = (answer = '' AND corrected_in IS NULL)", name="closed_has_answer"
+        ),
+    )
+    id: Mapped[int] = key_column()
+    phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id, ondelete="CASCADE"))
+    image: Mapped[str]  # its name, which it keeps when the pictures are replaced
+    user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"))
+    kind: Mapped[LabelProblem]
+    text: Mapped[str]  # plain
+    version: Mapped[int | None]  # of the annotation that was shown; None if there was no board yet
+    created_at: Mapped[datetime] = now_column()
+    closed_at: Mapped[datetime | None]
+    closed_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))
+    answer: Mapped[str] = mapped_column(default="", server_default="")  # of organisers, plain
+    corrected_in: Mapped[int | None]  # the version of the annotation without the problem
+    phase: Mapped[Phase] = relationship(viewonly=True, lazy="raise")
+    reporter: Mapped[User] = relationship(foreign_keys=user_id, viewonly=True, lazy="raise")
+
+
 class ChallengePicture(Base):
     """The picture that organisers chose for their challenge, as JPEG in two sizes."""
 
@@ -96,3 +126,14 @@ class ChallengePicture(Base):
     digest: Mapped[str]  # in its address
     large: Mapped[bytes] = mapped_column(deferred=True)
     small: Mapped[bytes] = mapped_column(deferred=True)
+
+
+class TextImage(Base):
+    """An image that organisers sent for the texts of their challenge, as JPEG. name: of its file, with its size."""
+
+    __tablename__ = "text_image"
+    challenge_id: Mapped[int] = mapped_column(ForeignKey(Challenge.id, ondelete="CASCADE"), primary_key=True)
+    name: Mapped[str] = mapped_column(primary_key=True)
+    alt: Mapped[str]  # what it shows
+    content: Mapped[bytes] = mapped_column(deferred=True)
+    added_at: Mapped[datetime] = now_column()

@@ -42,8 +42,14 @@ class Intake(Base):
     request: Mapped[dict[str, Any] | None]  # how to apply it
     # the JSON of `intake.reports.ClassChoice`s; None: the classes stay as they are
     classes: Mapped[list[dict[str, Any]] | None]
+    # the JSON of `intake.reports.Audience`s; None: nobody has answered
+    audiences: Mapped[list[dict[str, Any]] | None]
+    # the JSON of an `intake.reports.TableChoice`; None: tables say themselves how they are read
+    tables: Mapped[dict[str, Any] | None]
     # whether hidden images get names that say nothing
     is_neutral: Mapped[bool] = mapped_column(default=False, server_default=text("false"))
+    # of what was read of its files, encrypted for workers, in the store of data sets; None: it has to be read again
+    kept_key: Mapped[str | None]
     phase_id: Mapped[int | None] = mapped_column(ForeignKey(Phase.id, ondelete="SET NULL"), index=True)
     version: Mapped[int | None]  # of the ground truth that it became
     warned_at: Mapped[datetime | None]  # when people were told that it will be removed
@@ -107,3 +113,77 @@ class Trial(Base):
     message: Mapped[str] = mapped_column(default="")  # why there are none
     requested_at: Mapped[datetime] = now_column()
     finished_at: Mapped[datetime | None]
+
+
+class TruthCopy(Base):
+    """A version of a phase's annotation that a worker stores as the next one: an earlier one again, or the newest with corrected labels.
+
+    The row is deleted with that.
+    """
+
+    __tablename__ = "truth_copy"
+    phase_id: Mapped[int] = mapped_column(
+        ForeignKey(Phase.id, ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    version: Mapped[int]  # to go back to
+    newest: Mapped[int]  # when it was asked for
+    note: Mapped[str] = mapped_column(default="")
+    user_id: Mapped[int] = mapped_column(ForeignKey(User.id))  # who asked for it
+    message: Mapped[str] = mapped_column(default="")  # why it was not done; empty while a worker has it
+    requested_at: Mapped[datetime] = now_column()
+    # whether it becomes the next version with the corrections of that person
+    is_corrected: Mapped[bool] = mapped_column(default=False, server_default=text("false"))
+
+
+class RequestedDiff(Base):
+    """How two versions of a phase's annotation differ, for the organiser who asked alone; report, message: empty until it is known."""
+
+    __tablename__ = "version_diff"
+    before_id: Mapped[int] = mapped_column(
+        ForeignKey(GroundTruth.id, ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    after_id: Mapped[int] = mapped_column(
+        ForeignKey(GroundTruth.id, ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    user_id: Mapped[int] = mapped_column(ForeignKey(User.id), primary_key=True, autoincrement=False)
+    report: Mapped[dict[str, Any] | None]  # the JSON of an `intake.reports.VersionDiff`
+    message: Mapped[str] = mapped_column(default="")  # why there is none
+    requested_at: Mapped[datetime] = now_column()
+
+
+class LabelEdit(Base):
+    """The labels of an image as a person corrected them, encrypted for a key of the workers, until they become a version."""
+
+    __tablename__ = "label_edit"
+    __table_args__ = (
+        UniqueConstraint("phase_id", "user_id", "image"),
+        Index("ix_label_edit_user_id", "user_id"),
+        Index("ix_label_edit_key_id", "key_id"),
+        Index("ix_label_edit_ground_truth_id", "ground_truth_id"),
+    )
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)  # another one for each change
+    phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id, ondelete="CASCADE"))
+    user_id: Mapped[int] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"))
+    image: Mapped[str]
+    # the version that is corrected
+    ground_truth_id: Mapped[int] = mapped_column(ForeignKey(GroundTruth.id, ondelete="CASCADE"))
+    sealed: Mapped[bytes]
+    key_id: Mapped[int] = mapped_column(ForeignKey(IntakeKey.id))
+    saved_at: Mapped[datetime] = now_column()
+
+
+class LabelPreview(Base):
+    """What the corrections of a person change in a phase's annotation; report, message: empty until a worker knows it."""
+
+    __tablename__ = "label_preview"
+    phase_id: Mapped[int] = mapped_column(
+        ForeignKey(Phase.id, ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    user_id: Mapped[int] = mapped_column(
+        ForeignKey(User.id, ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    id: Mapped[uuid.UUID] = mapped_column(default=uuid.uuid4)  # of this request, by which it is confirmed
+    edits: Mapped[list[str]]  # the ids of the corrections
+    report: Mapped[dict[str, Any] | None]  # the JSON of an `intake.reports.VersionDiff`
+    message: Mapped[str] = mapped_column(default="")  # why there is none
+    requested_at: Mapped[datetime] = now_column()

@@ -23,9 +23,16 @@ from app.models.teams import Team
 
 
 class Rescore(Base):
-    """A re-scoring of results in the background; all new scores are published at once."""
+    """A re-scoring of results in the background; all new scores are published at once.
+
+    While it is neither activated nor abandoned it is open. One for a new ground truth is a preview for organisers until one of
+    them confirms it; any other is confirmed from the start.
+    """
 
     __tablename__ = "rescore"
+    __table_args__ = (
+        CheckConstraint("activated_at IS NULL OR confirmed_at IS NOT NULL", name="activated_is_confirmed"),
+    )
     id: Mapped[int] = key_column()
     phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id), index=True)
     result_id: Mapped[int | None] = mapped_column(ForeignKey(Result.id))  # None: the whole phase
@@ -33,6 +40,9 @@ class Rescore(Base):
     scorer: Mapped[str]
     requested_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))  # None: command line
     created_at: Mapped[datetime] = now_column()
+    confirmed_at: Mapped[datetime | None]  # from then on the boards switch once nothing waits
+    confirmed_by: Mapped[int | None] = mapped_column(ForeignKey(User.id))  # None: nobody had to
+    paused_at: Mapped[datetime | None]  # its runs are held until this is None again
     activated_at: Mapped[datetime | None]
     abandoned_at: Mapped[datetime | None]
 
@@ -60,6 +70,8 @@ class Run(Base):
         Index("ix_run_receipt", "receipt", postgresql_where=text("receipt IS NOT NULL")),
         Index("ix_run_plain_receipt", "plain_receipt", postgresql_where=text("plain_receipt IS NOT NULL")),
         Index("ix_run_ended", "state", "finished_at", postgresql_where=text("finished_at IS NOT NULL")),
+        # each run that is deleted is looked for here
+        Index("ix_run_ladder_run_id", "ladder_run_id", postgresql_where=text("ladder_run_id IS NOT NULL")),
         CheckConstraint("attempt >= 0", name="counts_not_negative"),
         CheckConstraint("(state IN ('queued', 'running')) = (finished_at IS NULL)", name="final_has_time"),
     )
@@ -137,7 +149,8 @@ class RunAnalysis(Base):
 
 
 class Publication(Base):
-    """The time from which a board shows a result, or no longer shows it; append-only, but for test runs of drafts.
+    """The time from which a board shows a result, or no longer shows it; append-only, but for test runs of drafts
+    and for challenges to which only organisers submitted, which owners delete.
 
     The version, the history and the ETag of a board are derived from these rows.
     """
@@ -148,10 +161,14 @@ class Publication(Base):
     phase_id: Mapped[int] = mapped_column(ForeignKey(Phase.id))
     competition: Mapped[int]
     result_id: Mapped[int] = mapped_column(ForeignKey(Result.id), index=True)
-    run_id: Mapped[int | None] = mapped_column(ForeignKey(Run.id))  # None: the result left the board
+    run_id: Mapped[int | None] = mapped_column(
+        ForeignKey(Run.id), index=True
+    )  # None: the result left the board
     generation: Mapped[int]  # of the board when this was written
     published_at: Mapped[datetime] = now_column()
     is_test: Mapped[bool] = mapped_column(default=False, server_default=text("false"))  # of a test run
+    # whether its author organised the challenge then; the row is deleted with the challenge if all of them did
+    by_organisers: Mapped[bool] = mapped_column(default=False, server_default=text("false"))
 
 
 class AnonymousLink(Base):

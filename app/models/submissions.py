@@ -193,6 +193,11 @@ class Result(Base):
             postgresql_where=text("state IN ('pending', 'scored')"),
         ),
         Index("ix_result_board", "phase_id", "competition", "published_generation"),
+        Index(  # each run that is deleted is looked for here
+            "ix_result_published_run_id",
+            "published_run_id",
+            postgresql_where=text("published_run_id IS NOT NULL"),
+        ),
         Index("ix_result_fingerprint", "fingerprint", postgresql_where=text("fingerprint <> ''")),
         *(
             Index(  # to read the first rows of a board without the others

@@ -191,9 +191,15 @@ class JobKind(enum.StrEnum):
     NOTIFY = "notify"  # people, of recorded events
     INTAKE = "intake"  # read a data set, or apply it
     INTAKE_PICTURES = "data set pictures"  # draw some of hidden annotation for whoever asks
+    TRUTH_COPY = "ground truth copy"  # go back to an earlier version
+    VERSION_DIFF = "version diff"  # what changed between two versions of ground truth
+    DRAWN_DIFF = "drawn version diff"  # some of it drawn over pictures for whoever asks
+    LABEL_SCENE = "label scene"  # an image with its labels for whoever asks
+    LABEL_PREVIEW = "label preview"  # what somebody's corrected labels change
     TRIALS = "trials"  # make up results of a ground truth, and score them
     NOTIFICATION_MAIL = "notification mail"
     WEBHOOK = "webhook"
+    KIT = "kit"  # the files of a challenge's public annotation, and its development kit
 
 
 class EventKind(enum.StrEnum):
@@ -220,12 +226,18 @@ class EventKind(enum.StrEnum):
     TERMS_CHANGED = "terms changed"
     DECISION = "decision of organisers"  # about a submission or a method
     QUOTA = "quota changed"  # by organisers
+    UPLOAD_OUTDATED = (
+        "upload outdated"  # checked by another version of the annotation than the boards show now
+    )
     HOOK_OFF = "webhook off"
+    LABEL_ANSWER = "label report closed"  # for whoever reported it
     QUESTION = "question asked"  # from here on for organisers
+    LABELS_REPORTED = "labels reported"
     RUNS_FAILED = "runs failed"
     TEAM_WAITS = "team waits for approval"
     DATA_SET_READ = "data set read"
     TRUTH_READY = "ground truth ready"  # imported, or on the boards
+    PREVIEW = "preview of scores"  # waits for organisers to publish it, or was discarded
     DATA_SET_EXPIRES = "data set expires"
     OUTAGE = "outage near a deadline"  # of the release before
     STORAGE_LOW = "storage low"  # from here on for admins
@@ -248,6 +260,23 @@ class AskingPlace(enum.StrEnum):
     HERE = "here"
     FORUM = "forum"  # on another site
     NOWHERE = "nowhere"
+
+
+class PicturesFrom(enum.StrEnum):
+    """Where participants get the pictures of a challenge."""
+
+    HERE = "here"  # the archive that the server makes of the images of each phase
+    FILES = "files"  # that the organisers offer
+    ELSEWHERE = "elsewhere"  # an address on another site
+
+
+class LabelProblem(enum.StrEnum):
+    """What is wrong with a label of an image, as whoever reports it says."""
+
+    CLASS = "wrong class"
+    BOX = "wrong box"
+    MISSING = "object missing"
+    OTHER = "other"
 
 
 class ThreadState(enum.StrEnum):
@@ -313,6 +342,7 @@ TYPES: dict[Any, Any] = {
             FileKind,
             Audience,
             AskingPlace,
+            LabelProblem,
             ThreadState,
             MessageAudience,
         )
@@ -322,6 +352,7 @@ TYPES: dict[Any, Any] = {
     Queue: enum_type(Queue, is_open=True),
     Service: enum_type(Service, is_open=True),
     ChallengeVisibility: enum_type(ChallengeVisibility, is_open=True),
+    PicturesFrom: enum_type(PicturesFrom, is_open=True),
     CreationRule: enum_type(CreationRule, is_open=True),
     ServicePart: enum_type(ServicePart, is_open=True),
     EventKind: enum_type(EventKind, length=40, is_open=True),

@@ -3,7 +3,7 @@
 import hmac
 import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from app.core.access import Actor
 from app.core.errors import FieldsError, NotFoundError
 from app.models import EventKind, MailChoice, SigningKey, User
-from app.notifications.kinds import KINDS, MAILED_AS, kinds_for
+from app.notifications.kinds import BY_MAIL, KINDS, MAILED_AS, Recipients, kinds_for
 from app.platform import Platform
 
 KEY: Final = "unsubscribing"
@@ -29,6 +29,35 @@ class KindChoice:
     title: str
     told: str
     by_mail: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceGroup:
+    """The kinds that the same people are told of, which one switch turns on and off. name: of the switch."""
+
+    name: str
+    title: str
+    about: str
+    choices: tuple[KindChoice, ...]
+
+    @property
+    def mailed(self) -> int:
+        """How many are mailed."""
+        return sum(each.by_mail for each in self.choices)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether any is mailed."""
+        return self.mailed > 0
+
+
+GROUPS: Final[Mapping[Recipients, tuple[str, str]]] = {
+    Recipients.TEAM: ("Your teams", "Scores, problems, answers, decisions of organisers"),
+    Recipients.TEAMS: ("Challenges you take part in", "Phases, deadlines, announcements, terms"),
+    Recipients.ORGANISERS: ("Challenges you organise", "Questions, teams that wait, failed runs, data sets"),
+    Recipients.ADMINS: ("This server", "Storage, backups, workers, mail"),
+}
+"""Title and contents of each group, in the order of the page."""
 
 
 class NewChoices(BaseModel):
@@ -63,6 +92,31 @@ def choices(platform: Platform, actor: Actor) -> tuple[KindChoice, ...]:
     return tuple(
         KindChoice(kind, row.title, row.recipients.value, chosen.get(kind, row.by_mail)) for kind, row in rows
     )
+
+
+def grouped(choices: Sequence[KindChoice]) -> tuple[ChoiceGroup, ...]:
+    """Return choices by the people who are told; groups without any are left out."""
+    by_recipients = {told: tuple(each for each in choices if each.told == told) for told in GROUPS}
+    return tuple(
+        ChoiceGroup(told.name.lower(), *GROUPS[told], found) for told, found in by_recipients.items() if found
+    )
+
+
+def chosen_by_groups(
+    groups: Iterable[ChoiceGroup], switched_on: Collection[str], ticked: Collection[EventKind]
+) -> NewChoices:
+    """Return what a form with switches asks for: nothing of a group that is off, and what is ticked of one that is on.
+
+    Of one that was off and was turned on with nothing ticked, as without a script, what is mailed unless people choose otherwise.
+    """
+    new: dict[EventKind, bool] = {}
+    for group in groups:
+        kinds = [each.kind for each in group.choices]
+        wanted = {kind for kind in kinds if kind in ticked} if group.name in switched_on else set()
+        if group.name in switched_on and not wanted and not group.is_on:
+            wanted = {kind for kind in kinds if kind in BY_MAIL} or set(kinds)
+        new |= {kind: kind in wanted for kind in kinds}
+    return NewChoices(by_mail=new)
 
 
 def _chosen(session: Session, user_id: int | None) -> Mapping[EventKind, bool]:

@@ -36,7 +36,11 @@ def _near(session: Session) -> list[PhaseView]:
         Phase.opens_at.between(now - LATE, now), Phase.closes_at.between(now - LATE, now + max(WARNINGS))
     )
     ids = session.scalars(select(Phase.id).where(is_near)).all()
-    return [each for each in challenges.phases_with(session, ids).values() if not each.is_draft]
+    return [
+        each
+        for each in challenges.phases_with(session, ids).values()
+        if not each.is_draft and not each.archived_at
+    ]
 
 
 def _record_opening(session: Session, phase: PhaseView) -> None:

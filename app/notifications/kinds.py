@@ -166,10 +166,40 @@ def _invalid(facts: Facts) -> Line:
 
 
 def _rescored(facts: Facts) -> Line:
-    count = plural(facts.details["results"], "result")
-    return Line(
-        f"A re-scoring of {facts.place} changed {count} of the team {facts.team_name}", "/submissions"
+    """Releases before wrote nothing of ranks."""
+    parts = (
+        plural(facts.details["results"], "result") if facts.details["results"] else "",
+        plural(ranks, "rank") if (ranks := facts.details.get("ranks", 0)) else "",
     )
+    what = " and ".join(filter(None, parts))
+    return Line(f"A re-scoring of {facts.place} changed {what} of the team {facts.team_name}", "/submissions")
+
+
+def _upload_outdated(facts: Facts) -> Line:
+    count, version = facts.details["uploads"], facts.details["version"]
+    waits = (
+        "a valid archive that is not submitted was"
+        if count == 1
+        else f"{count} valid archives that are not submitted were"
+    )
+    return Line(
+        f"Version {version} of the annotation of {facts.place} is on the leaderboards, with other images or classes; {waits} checked"
+        " by an earlier one and will be checked again",
+        "/uploads",
+    )
+
+
+PREVIEWS: Final = {
+    "ready": "are ready; look at the preview, and publish or discard them",
+    "waiting": "still wait to be published; they are discarded 30 days after the re-scoring was started",
+    "discarded": "were discarded, because nobody published them within 30 days",
+}
+
+
+def _preview(facts: Facts) -> Line:
+    about = facts.details
+    which = f"The scores of {facts.place} under version {about['version']} of the ground truth"
+    return Line(f"{which} {PREVIEWS[about['state']]}", f"/organise/rescores/{about['rescore']}")
 
 
 def _published(facts: Facts) -> Line:
@@ -250,6 +280,19 @@ def _terms_changed(facts: Facts) -> Line:
     return Line(sentence, f"{facts.page}/terms")
 
 
+def _label_answer(facts: Facts) -> Line:
+    image = facts.details["image"]
+    set_ = facts.phase.image_set if facts.phase else ""
+    challenge = facts.challenge.code if facts.challenge else ""
+    path = f"/pictures/{quote(challenge)}/{quote(set_)}/{quote(image)}#report"
+    return Line(f"The organisers of {facts.title} closed your report of {image}", path)
+
+
+def _labels_reported(facts: Facts) -> Line:
+    path = f"/organise{facts.page}/label-reports?state=open"
+    return Line(f"Labels of {facts.title} were reported", path)
+
+
 def _runs_failed(facts: Facts) -> Line:
     sentence = f"Scoring failed in {facts.title} because of an error of the server; nothing was counted"
     return Line(sentence, f"/organise{facts.page}/submissions?state=failed")
@@ -303,6 +346,8 @@ def _truth_ready(facts: Facts) -> Line:
     if "version" not in about:
         return Line(f"A data set of {facts.title} was read", f"/organise/data-sets/{about['intake']}")
     which = f"Version {about['version']} of the ground truth of {facts.place}"
+    if "copied_from" in about:
+        which += f", which is version {about['copied_from']} again,"
     match about.get("is_shown"):
         case True:
             return Line(f"{which} is on the leaderboards", path)
@@ -404,7 +449,8 @@ KINDS: Final[Mapping[EventKind, Kind]] = {
     EventKind.REFUSED: Kind("A submission could not be scored because of an error in it", Recipients.TEAM, _outcome),
     EventKind.FAILED: Kind("A submission failed because of an error of the server", Recipients.TEAM, _outcome),
     EventKind.WAITS: Kind("A submission waits because stored data is damaged", Recipients.TEAM, _waits),
-    EventKind.RESCORED: Kind("A re-scoring changed scores of the team", Recipients.TEAM, _rescored),
+    EventKind.RESCORED: Kind("A re-scoring changed scores or ranks of the team", Recipients.TEAM, _rescored),
+    EventKind.UPLOAD_OUTDATED: Kind("The annotation was replaced after the check of an upload that was not submitted", Recipients.TEAM, _upload_outdated),
     EventKind.PUBLISHED: Kind("A method of the team was published", Recipients.TEAM, _published, by_mail=False),
     EventKind.DEADLINE: Kind("A deadline is near, and an upload was not submitted", Recipients.TEAM, _deadline),
     EventKind.OPENED: Kind("A phase opened", Recipients.TEAMS, _phase_opened),
@@ -421,11 +467,14 @@ KINDS: Final[Mapping[EventKind, Kind]] = {
     EventKind.DECISION: Kind("Organisers cancelled, withdrew, hid or showed something of the team", Recipients.TEAM, _decision),
     EventKind.QUOTA: Kind("Organisers gave quota back, or granted or revoked extra slots", Recipients.TEAM, _quota),
     EventKind.HOOK_OFF: Kind("A webhook was turned off", Recipients.TEAM, _titled("A webhook of {challenge} was turned off")),
+    EventKind.LABEL_ANSWER: Kind("A label that you reported was corrected, or your report answered", Recipients.TEAM, _label_answer),
     EventKind.QUESTION: Kind("A team asked a question", Recipients.ORGANISERS, _titled("A question about {challenge}")),
+    EventKind.LABELS_REPORTED: Kind("Labels were reported, once a day", Recipients.ORGANISERS, _labels_reported),
     EventKind.RUNS_FAILED: Kind("Submissions failed because of an error of the server", Recipients.ORGANISERS, _runs_failed),
     EventKind.TEAM_WAITS: Kind("A team waits for approval", Recipients.ORGANISERS, _team_waits),
     EventKind.DATA_SET_READ: Kind("A data set was read", Recipients.ORGANISERS, _data_set_read),
     EventKind.TRUTH_READY: Kind("Ground truth was imported, or is on the leaderboards", Recipients.ORGANISERS, _truth_ready),
+    EventKind.PREVIEW: Kind("Scores of a re-scoring wait to be published, or were discarded", Recipients.ORGANISERS, _preview),
     EventKind.DATA_SET_EXPIRES: Kind("A data set will be removed soon", Recipients.ORGANISERS, _data_set_expires),
     EventKind.OUTAGE: Kind("The service was unavailable near a deadline", Recipients.ORGANISERS, _titled("The service was unavailable near a deadline of {challenge}"), is_former=True),
     EventKind.STORAGE_LOW: Kind("Storage is low", Recipients.ADMINS, _storage_low),

@@ -58,6 +58,10 @@ def _of_phase(*kinds: EventKind) -> About:
     return lambda value: and_(Event.phase_id == _number(value), Event.kind.in_(kinds))
 
 
+def _of_preview(value: str) -> ColumnElement[bool]:
+    return and_(Event.details.contains({"rescore": _number(value)}), Event.kind == EventKind.PREVIEW)
+
+
 def _of_challenge(*kinds: EventKind) -> About:
     challenge = Challenge.id == Event.challenge_id
     return lambda code: and_(Event.kind.in_(kinds), exists().where(challenge, Challenge.code == code))
@@ -70,7 +74,7 @@ PAGES: Final[Mapping[str, About]] = {
     "/submissions/{submission_id}/status": _SUBMISSION,  # which the page polls
     "/submissions": _of_kinds(EventKind.RESCORED, EventKind.QUOTA),
     "/uploads/{upload_id}": _by_id("upload"),
-    "/uploads": _of_kinds(EventKind.DEADLINE),
+    "/uploads": _of_kinds(EventKind.DEADLINE, EventKind.UPLOAD_OUTDATED),
     "/methods/{method_id}": _by_number("method"),
     "/threads/{thread_id}": _by_number("thread"),
     "/teams": _of_kinds(
@@ -87,8 +91,10 @@ PAGES: Final[Mapping[str, About]] = {
     "/organise/new/{challenge}/scoring": _DRAFT,
     "/organise/phases/{phase_id}": _of_phase(EventKind.OUTAGE),
     "/organise/challenges/{challenge}/ground-truth": _of_challenge(EventKind.TRUTH_READY),
+    "/organise/rescores/{rescore_id}": _of_preview,
     "/organise/challenges/{challenge}/submissions": _of_challenge(EventKind.RUNS_FAILED),
     "/organise/challenges/{challenge}/teams": _of_challenge(EventKind.TEAM_WAITS),
+    "/organise/challenges/{challenge}/label-reports": _of_challenge(EventKind.LABELS_REPORTED),
     "/organise/challenges/{challenge}/webhooks": _of_challenge(EventKind.HOOK_OFF),
 }
 """By the path of a route, with one parameter at most: the events that its page shows."""

@@ -5,21 +5,24 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
+from pydantic import Field
 
 from app.core.access import Action
+from app.core.audit import LARGEST_ID
 from app.core.paging import Before
 from app.jobs.mail import mail_location
 from app.models import EventKind
 from app.notifications import choosing, mailing, reading
-from app.notifications.choosing import NewChoices
-from app.notifications.kinds import kinds_for
+from app.notifications.kinds import BY_MAIL
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
+from app.web.route_marks import marked
 
 router = APIRouter()
 
 READ, MANAGE = requires(Action.READ_OWN), requires(Action.MANAGE_NOTIFICATIONS)
 ANYBODY, PEOPLE = requires(Action.READ_PUBLIC), requires(Action.MANAGE_PEOPLE)
 
+Id = Annotated[int, Field(ge=1, le=LARGEST_ID)]
 OnlyUnread = Annotated[bool, Query(alias="unread", description="only those that are not read yet")]
 
 
@@ -39,6 +42,7 @@ def notifications(
         request,
         "notifications/notifications.html",
         page=page,
+        groups=reading.grouped(page.notifications),
         only_unread=only_unread,
         older=older,
         is_first=before is None,
@@ -56,10 +60,14 @@ def mark_all_read(
 
 @router.post("/notifications/{notification_id}/read", dependencies=[MANAGE])
 def mark_read(
-    platform: ThePlatform, actor: CurrentActor, notification_id: int, page: Annotated[str, Form()] = ""
+    platform: ThePlatform,
+    actor: CurrentActor,
+    notification_id: Id,
+    page: Annotated[str, Form()] = "",
+    also: Annotated[tuple[Id, ...], Form(max_length=reading.PAGE)] = (),
 ) -> Response:
-    """Mark one notification as read, and return to the page with this query."""
-    reading.mark_read(platform, actor, notification_id)
+    """Mark a notification as read, and others of its group; return to the page with this query."""
+    reading.mark_read(platform, actor, notification_id, *also)
     return RedirectResponse(f"/notifications?{page}" if page else "/notifications", status_code=303)
 
 
@@ -69,18 +77,23 @@ def choices(request: Request, platform: ThePlatform, actor: CurrentActor) -> Res
     return render(
         request,
         "notifications/choices.html",
-        choices=choosing.choices(platform, actor),
+        groups=choosing.grouped(choosing.choices(platform, actor)),
+        usual=BY_MAIL,
         place=mail_location(platform.settings),
     )
 
 
 @router.post("/account/notifications", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+@marked(done="Your mail settings are saved.")
 def choose(
-    platform: ThePlatform, actor: CurrentActor, kind: Annotated[tuple[EventKind, ...], Form()] = ()
+    platform: ThePlatform,
+    actor: CurrentActor,
+    group: Annotated[tuple[str, ...], Form()] = (),
+    kind: Annotated[tuple[EventKind, ...], Form()] = (),
 ) -> Response:
-    """Mail these kinds of events, and no others."""
-    new = NewChoices(by_mail={each: each in kind for each in kinds_for(actor)})
-    choosing.choose(platform, actor, new)
+    """Mail what is ticked in the groups that are switched on, and nothing else."""
+    groups = choosing.grouped(choosing.choices(platform, actor))
+    choosing.choose(platform, actor, choosing.chosen_by_groups(groups, group, kind))
     return RedirectResponse("/account/notifications", status_code=303)
 
 

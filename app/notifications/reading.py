@@ -1,10 +1,11 @@
 """The notifications of a person: a page of them, what they say now, which are read; and their end after some months."""
 
+import re
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, TypeVarTuple
 
 import structlog
@@ -87,6 +88,11 @@ class NotificationView:
     path: str | None  # of the page that it is about; None if that is gone
     challenge: str | None
 
+    @property
+    def day(self) -> date:
+        """The day of it, in UTC."""
+        return self.at.astimezone(UTC).date()
+
 
 @dataclass(frozen=True, slots=True)
 class NotificationPage:
@@ -95,6 +101,31 @@ class NotificationPage:
     notifications: tuple[NotificationView, ...]
     next: int | None
     unread: int  # of all, at most 100
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationGroup:
+    """Notifications about the same submission, upload, question or data set. earlier: the others, newest first."""
+
+    newest: NotificationView
+    earlier: tuple[NotificationView, ...]
+
+    @property
+    def unread(self) -> tuple[int, ...]:
+        """The ids of those that are not read."""
+        return tuple(each.id for each in (self.newest, *self.earlier) if not each.is_read)
+
+
+OF_ONE_THING: Final = re.compile(r"/(submissions|uploads|threads|organise/data-sets)/[^/?#]+")
+
+
+def grouped(notifications: Iterable[NotificationView]) -> tuple[NotificationGroup, ...]:
+    """Group notifications that lead to the page of one thing, in the order of the newest of each group."""
+    by_thing: dict[str | int, list[NotificationView]] = {}
+    for each in notifications:
+        thing = OF_ONE_THING.match(each.path or "")
+        by_thing.setdefault(thing[0] if thing else each.id, []).append(each)
+    return tuple(NotificationGroup(newest, tuple(earlier)) for newest, *earlier in by_thing.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,9 +331,9 @@ def _team(team: Team) -> TeamFacts:
     )
 
 
-def mark_read(platform: Platform, actor: Actor, notification_id: int) -> None:
-    """Mark a notification as read, if it is the reader's."""
-    _mark(platform, actor, Notification.id == notification_id)
+def mark_read(platform: Platform, actor: Actor, *notification_ids: int) -> None:
+    """Mark notifications as read that are the reader's."""
+    _mark(platform, actor, Notification.id.in_(notification_ids))
 
 
 def mark_all_read(platform: Platform, actor: Actor, until: int | None = None) -> None:

@@ -26,6 +26,7 @@ from app.web.dependencies import (
     requires,
 )
 from app.web.forms import Form, OrBlank, TheForm
+from app.web.route_marks import marked
 
 router = APIRouter()
 
@@ -48,6 +49,7 @@ def ask_form(
 
 
 @router.post("/challenges/{challenge}/ask", dependencies=[requires(Action.ASK), CHANGE])
+@marked(done="Your question is sent. You are notified of the answer.")
 def ask(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
 ) -> Response:
@@ -87,6 +89,7 @@ def _thread(request: Request, thread_id: int, form: Form, *, before: int | None 
 
 
 @router.post("/threads/{thread_id}/messages", dependencies=[requires(Action.REPLY), CHANGE])
+@marked(done="Your message is sent.")
 def reply(
     request: Request, platform: ThePlatform, actor: CurrentActor, thread_id: int, form: TheForm
 ) -> Response:
@@ -95,6 +98,7 @@ def reply(
 
 
 @router.post("/organise/threads/{thread_id}/messages", dependencies=[*ORGANISING, CHANGE])
+@marked(done="Your answer is sent.")
 def answer(
     request: Request, platform: ThePlatform, actor: CurrentActor, thread_id: int, form: TheForm
 ) -> Response:
@@ -113,6 +117,7 @@ def _write(
 
 
 @router.post("/organise/threads/{thread_id}/close", dependencies=ORGANISING)
+@marked(done="The question is closed.")
 def close(
     request: Request, platform: ThePlatform, actor: CurrentActor, thread_id: int, form: TheForm
 ) -> Response:
@@ -125,6 +130,7 @@ def close(
 
 
 @router.post("/organise/threads/{thread_id}/reopen", dependencies=ORGANISING)
+@marked(done="The question is open again.")
 def reopen(platform: ThePlatform, actor: CurrentActor, thread_id: int) -> Response:
     """Open a closed question again."""
     threads.reopen(platform, actor, thread_id)

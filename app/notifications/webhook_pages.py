@@ -11,6 +11,7 @@ from app.notifications import webhooks
 from app.notifications.webhooks import NewSecret, NewWebhook, WebhookPage
 from app.web.dependencies import CurrentActor, ThePlatform, limited, recently_logged_in, render, requires
 from app.web.forms import Form, TheForm
+from app.web.route_marks import marked
 
 router = APIRouter()
 
@@ -60,12 +61,14 @@ def test(request: Request, platform: ThePlatform, actor: CurrentActor, webhook_i
 
 
 @router.post("/webhooks/{webhook_id}/on", dependencies=CREATE)
+@marked(done="The webhook is on.")
 def turn_on(platform: ThePlatform, actor: CurrentActor, webhook_id: int) -> Response:
     """Turn a webhook on again."""
     return RedirectResponse(webhooks.turn_on(platform, actor, webhook_id), status_code=303)
 
 
 @router.post("/webhooks/{webhook_id}/delete", dependencies=CHANGE)
+@marked(done="The webhook is deleted.")
 def delete(platform: ThePlatform, actor: CurrentActor, webhook_id: int) -> Response:
     """Delete a webhook."""
     return RedirectResponse(webhooks.delete_webhook(platform, actor, webhook_id), status_code=303)

@@ -17,7 +17,6 @@ from app.core.paging import RowPage
 from app.jobs import heartbeats, queue
 from app.jobs.queue import DeadJob
 from app.models import Challenge, ChallengeOrganiser, Role, User
-from app.operations.storage import count_damaged
 from app.people import sessions
 from app.people.accounts import lock_admins
 from app.people.locking import lock_person
@@ -224,22 +223,10 @@ def _record(
     )
 
 
-def alive_workers(platform: Platform) -> int:
-    """Count the live workers of all versions."""
-    with platform.transaction() as session:
-        return heartbeats.alive_workers(session)
-
-
 def alive_senders(platform: Platform) -> int:
     """Count the live senders."""
     with platform.transaction() as session:
         return heartbeats.alive_senders(session)
-
-
-def damaged_contents(platform: Platform) -> int:
-    """Count the stored files that are known to be damaged."""
-    with platform.transaction() as session:
-        return count_damaged(session)
 
 
 def failed_jobs(platform: Platform, before: int | None = None) -> RowPage[DeadJob]:

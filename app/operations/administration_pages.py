@@ -11,10 +11,12 @@ from app.core.paging import Before
 from app.jobs import attempts
 from app.operations import administration
 from app.operations.administration import AccountChange, RoleChange, Search
-from app.organising import creating, roles
+from app.operations.administration_index import administration_index
+from app.organising import creating
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
 from app.web.forms import Form, TheForm
+from app.web.route_marks import marked
 
 router = APIRouter(prefix="/admin")
 
@@ -28,9 +30,7 @@ def overview(request: Request, platform: ThePlatform, before: Before = None) -> 
     return render(
         request,
         "administration/overview.html",
-        challenges=roles.challenges_with_organisers(platform),
-        workers=administration.alive_workers(platform),
-        damaged=administration.damaged_contents(platform),
+        index=administration_index(platform),
         requests=creating.count_open(platform),
         dead=page.rows,
         older=f"/admin?before={page.next}#messages" if page.next else None,
@@ -60,6 +60,7 @@ def _person(request: Request, platform: Platform, actor: Actor, user_id: int, fo
 
 
 @router.post("/people/{user_id}/suspend", dependencies=[PEOPLE])
+@marked(done="The account is suspended.")
 def suspend(
     request: Request, platform: ThePlatform, actor: CurrentActor, user_id: int, form: TheForm
 ) -> Response:
@@ -71,6 +72,7 @@ def suspend(
 
 
 @router.post("/people/{user_id}/unsuspend", dependencies=[PEOPLE])
+@marked(done="The account is open again.")
 def unsuspend(
     request: Request, platform: ThePlatform, actor: CurrentActor, user_id: int, form: TheForm
 ) -> Response:
@@ -82,6 +84,7 @@ def unsuspend(
 
 
 @router.post("/people/{user_id}/role", dependencies=[ROLES])
+@marked(done="The role is changed.")
 def change_role(
     request: Request, platform: ThePlatform, actor: CurrentActor, user_id: int, form: TheForm
 ) -> Response:

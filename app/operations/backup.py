@@ -23,7 +23,7 @@ from app.jobs import heartbeats
 from app.models import Base, ImageMode, IntakeKey, PictureSource, Run, RunState, Service, TruthKey, Upload
 from app.operations.data_folder import InstallationError
 from app.operations.embedded import CLEAN_ENVIRONMENT, program_of
-from app.operations.migrating import DELETE_TEST_PUBLICATIONS, migrate
+from app.operations.migrating import DELETING, migrate
 from app.operations.supervisor import die_with_parent
 from app.platform import CONNECTION, Platform
 from app.storage import NewDigest, Storage, content_key, digest_of, is_intact
@@ -199,7 +199,8 @@ def load(connection: Connection, source: Path) -> None:
         ours = {*Base.metadata.tables, *ALWAYS_THERE}.intersection(inspect(connection).get_table_names())
         if ours:
             connection.execute(text(f"DROP TABLE {_quoted(connection, *ours)} CASCADE"))
-        connection.execute(text(f"DROP FUNCTION IF EXISTS {DELETE_TEST_PUBLICATIONS}"))
+        for function in DELETING:
+            connection.execute(text(f"DROP FUNCTION IF EXISTS {function}"))
     _run("pg_restore", connection, ["--exit-on-error", "--single-transaction", str(source)])
 
 

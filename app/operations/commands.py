@@ -18,7 +18,7 @@ from app.core.settings import Settings
 from app.evaluation import rescoring
 from app.intake import keys
 from app.models import Service
-from app.operations import health, processes
+from app.operations import challenge_command, health, processes
 from app.operations.backup_commands import backup, restore
 from app.operations.command_settings import platform_of_installation, require_servers
 from app.operations.data_folder import installation_settings
@@ -141,6 +141,7 @@ def migration(
 
 
 app.command("import")(import_tree)
+app.add_typer(challenge_command.app, name="challenge")
 app.command()(check)
 app.command()(backup)
 app.command()(restore)
@@ -153,7 +154,9 @@ def rescore(
     phase: Annotated[str, typer.Option(help="the image set, e.g. test")],
     result: Annotated[int | None, typer.Option(help="id of one result, instead of the whole phase")] = None,
 ) -> None:
-    """Score a phase or one result again; the boards switch when every run is scored. A result without a score is queued again."""
+    """Score a phase or one result again; the boards switch when every run is scored, and those of a new ground truth when an
+    organiser has published the scores. A result without a score is queued again.
+    """
     platform = platform_of_installation()
     with _short_errors():
         phase_id = challenges.phase_page(platform, challenge, phase).id
@@ -165,7 +168,12 @@ def rescore(
     if rescore_id is None:
         console.print(f"result {result} is queued; it appears on its board once it is scored")
     else:
-        console.print(f"re-scoring {rescore_id} is queued; all boards switch at once when it is complete")
+        when = (
+            "when it is complete"
+            if rescoring.is_confirmed(platform, rescore_id)
+            else f"when an organiser has looked at its preview, /organise/rescores/{rescore_id}, and published it"
+        )
+        console.print(f"re-scoring {rescore_id} is queued; all boards switch at once {when}")
 
 
 @app.command()

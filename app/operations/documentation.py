@@ -1,11 +1,12 @@
 """The API reference and the formats of prediction files, generated from routes, schemas and protocols."""
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 import heldout_scoring
 from app.boards.rows import BoardKey
@@ -14,7 +15,7 @@ from app.challenges.challenges import PhaseView
 from app.challenges.examples import first_file, line_grammar
 from app.challenges.phase_rules import PhaseState
 from app.challenges.protocols import ProtocolDescription, protocol_named
-from app.core.access import Actor
+from app.core.access import Action, Actor
 from app.core.errors import NotFoundError
 from app.platform import Platform
 from heldout_scoring import CompetitionInfo, Description, Image
@@ -31,13 +32,46 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
-    """One call of the API, with an example."""
+class Call:
+    """One call of the API, as the lists show it. summary: its first sentences."""
 
     method: str
     path: str
-    paragraphs: tuple[str, ...]
     permission: str
+    summary: str
+
+    @property
+    def anchor(self) -> str:
+        """What links to it end with.
+
+        >>> Call("GET", "/api/v1/methods/{method_id}", "", "").anchor
+        'get-methods-method-id'
+        """
+        words = re.findall("[a-z0-9]+", self.path.removeprefix(PREFIX).lower())
+        return "-".join((self.method.lower(), *words))
+
+
+@dataclass(frozen=True, slots=True)
+class CallGroup:
+    """The calls of a subject. about: what one does with them."""
+
+    slug: str
+    title: str
+    about: str
+    calls: tuple[Call, ...]
+
+    @property
+    def count(self) -> int:
+        """How many calls."""
+        return len(self.calls)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A call in full, with an example. paragraphs: what it does."""
+
+    call: Call
+    paragraphs: tuple[str, ...]
     fields: tuple[Field, ...]
     status: str
     request: str  # as a command
@@ -94,21 +128,69 @@ TYPES: Mapping[str, Any] = {"string": "text", "integer": 1, "number": 0.5, "bool
 BINARY_METHODS = ("PUT", "PATCH")  # without a JSON body, they send the bytes of an archive
 
 
-def operation(method: str, path: str, described: Schema, permission: str, schemas: Schema) -> Operation:
+PREFIX: Final = "/api/v1"
+SUBJECTS: Final[Mapping[str, tuple[str, str]]] = {
+    "challenges": ("Challenges", "Challenges, their phases and rules, news, and search."),
+    "data": ("Data", "Files to download: lists, annotation, kits, images."),
+    "uploads": ("Uploads", "Send archives, resume them, and read their reports."),
+    "submissions": (
+        "Submissions",
+        "Submit, follow, cancel and withdraw; scores and what stands behind them.",
+    ),
+    "methods": ("Methods", "What a team says of its methods, and making them public."),
+    "leaderboards": ("Leaderboards", "Boards, comparisons and figures."),
+    "teams": ("Teams", "Members, invitations and quotas."),
+    "anonymous links": ("Anonymous links", "Results for reviewers who must not know whose they are."),
+    "questions": ("Questions", "Questions to organisers, and their answers."),
+    "notifications": ("Notifications", "What happened, and what of it is mailed; webhooks."),
+    "account": ("Account", "What is stored about you."),
+    "documentation": ("Documentation", "Protocols and formats of prediction files."),
+    "organisers": ("Organising", "Phases, teams, submissions and texts of your challenges."),
+    "data sets": ("Data sets", "Images and annotation of organisers, from the first file to the phase."),
+    "admins": ("Administration", "People, notices, storage and settings of the server."),
+    "operation": ("Service", "Whether the server works."),
+}
+"""Title and a sentence for each tag of the routes, in the order of the pages: what participants need comes first."""
+
+
+def call_groups(openapi: Schema, permissions: Mapping[tuple[str, str], str]) -> tuple[CallGroup, ...]:
+    """Return all calls by subject. permissions: by method and path."""
+    by_tag: dict[str, list[Call]] = {tag: [] for tag in SUBJECTS}
+    for path, methods in openapi["paths"].items():
+        for method, described in methods.items():
+            permission = permissions.get((method.upper(), path), "")
+            call = Call(method.upper(), path, permission, _paragraphs(described)[0])
+            by_tag.setdefault(described["tags"][0], []).append(call)
+    return tuple(
+        CallGroup(tag.replace(" ", "-"), *SUBJECTS.get(tag, (tag.capitalize(), "")), tuple(calls))
+        for tag, calls in by_tag.items()
+        if calls
+    )
+
+
+def operations(openapi: Schema, calls: Sequence[Call]) -> tuple[Operation, ...]:
+    """Describe calls in full."""
+    schemas = openapi.get("components", {}).get("schemas", {})
+    return tuple(operation(call, openapi["paths"][call.path][call.method.lower()], schemas) for call in calls)
+
+
+def _paragraphs(described: Schema) -> tuple[str, ...]:
+    text = described.get("description", described.get("summary", ""))
+    return tuple(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
+def operation(call: Call, described: Schema, schemas: Schema) -> Operation:
     """Describe one call for the page. schemas: those that `$ref` can refer to, by name."""
     status, success = next(
         (code, response) for code, response in described["responses"].items() if code.startswith("2")
     )
     body = _json(described.get("requestBody", {}))
-    paragraphs = described.get("description", described.get("summary", "")).split("\n\n")
     return Operation(
-        method=method,
-        path=path,
-        paragraphs=tuple(" ".join(paragraph.split()) for paragraph in paragraphs),
-        permission=permission,
+        call=call,
+        paragraphs=_paragraphs(described),
         fields=(*_parameters(described), *_fields(body, schemas)),
         status=f"{status} {HTTPStatus(int(status)).phrase}",
-        request=_command(method, path, described, body, schemas, needs_token=permission != "public.read"),
+        request=_command(call, described, body, schemas),
         response=_response(_json(success), schemas),
     )
 
@@ -178,13 +260,12 @@ def _resolved(schema: Schema, schemas: Schema) -> Schema:
     return _resolved(choices[0], schemas) if choices else schema
 
 
-def _command(
-    method: str, path: str, described: Schema, body: Schema, schemas: Schema, *, needs_token: bool
-) -> str:
+def _command(call: Call, described: Schema, body: Schema, schemas: Schema) -> str:
+    method, path = call.method, call.path
     words = (
         ["curl"] if method == "GET" else ["curl", "--head"] if method == "HEAD" else ["curl", "-X", method]
     )
-    if needs_token:
+    if call.permission != Action.READ_PUBLIC:
         words += ["-H", '"Authorization: Bearer $HELDOUT_TOKEN"']
     query = []
     for parameter in described.get("parameters", ()):

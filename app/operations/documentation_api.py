@@ -8,7 +8,7 @@ from app.operations import documentation
 from app.operations.documentation import FormatView
 from app.web.dependencies import requires
 
-router = APIRouter(prefix="/api/v1", tags=["help"], dependencies=[requires(Action.READ_PUBLIC)])
+router = APIRouter(prefix="/api/v1", tags=["documentation"], dependencies=[requires(Action.READ_PUBLIC)])
 
 
 @router.get("/protocols")

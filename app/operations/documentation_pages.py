@@ -14,7 +14,7 @@ from app.core.errors import NotFoundError
 from app.core.problems import PROBLEMS, example_problem
 from app.operations import documentation as described_data
 from app.operations import documentation_site as site
-from app.operations.documentation import operation
+from app.operations.documentation import CallGroup
 from app.web.dependencies import ThePlatform, action_of, render, requires
 
 router = APIRouter(dependencies=[requires(Action.READ_PUBLIC)])
@@ -34,31 +34,41 @@ MOVED: Final = {
 
 
 @router.get("/api/docs")
-def documentation(request: Request) -> Response:
-    """Show the API reference, which needs no script."""
-    described = request.app.openapi()
+def reference(request: Request) -> Response:
+    """Show what the API offers, by subject."""
+    return _page(
+        request,
+        "docs/reference.html",
+        groups=_groups(request),
+        example=json.dumps(example_problem(), indent=2),
+    )
+
+
+@router.get("/api/docs/{subject}")
+def reference_of(request: Request, subject: str) -> Response:
+    """Show the calls of a subject, with parameters and examples."""
+    groups = _groups(request)
+    group = next((group for group in groups if group.slug == subject), None)
+    if group is None:
+        raise NotFoundError(f"The API has no subject {subject!r}")
+    calls = described_data.operations(request.app.openapi(), group.calls)
+    return _page(request, "docs/calls.html", here="/api/docs", groups=groups, group=group, calls=calls)
+
+
+def _groups(request: Request) -> tuple[CallGroup, ...]:
     routes = [route for router in request.app.state.routers for route in router.routes]
     permissions = {
         (method, route.path): str(action_of([*route.dependencies]) or "")
         for route in routes
         for method in route.methods
     }
-    schemas = described.get("components", {}).get("schemas", {})
-    operations = tuple(
-        operation(method.upper(), path, one, permissions.get((method.upper(), path), ""), schemas)
-        for path, methods in described["paths"].items()
-        for method, one in methods.items()
-    )
-    problem = json.dumps(example_problem(), indent=2)
-    return render(
-        request, "api_docs.html", operations=operations, problems=PROBLEMS.values(), example=problem
-    )
+    return described_data.call_groups(request.app.openapi(), permissions)
 
 
 @router.get("/problems")
 def problem_types(request: Request) -> Response:
     """List all problem codes with their meanings."""
-    return render(request, "problems.html", problems=PROBLEMS.values())
+    return _page(request, "docs/problems.html", problems=PROBLEMS.values())
 
 
 @router.get("/problems/{code}")
@@ -66,7 +76,7 @@ def problem_type(request: Request, code: str) -> Response:
     """Explain a problem code, on the page that the `type` of a problem links to."""
     if code not in PROBLEMS:
         raise NotFoundError(f"There is no problem code {code!r}")
-    return render(request, "problems.html", problems=(PROBLEMS[code],))
+    return _page(request, "docs/problems.html", here="/problems", problems=(PROBLEMS[code],))
 
 
 @router.get("/docs/protocols")
@@ -100,20 +110,22 @@ def api_by_example(request: Request, platform: ThePlatform) -> Response:
     """Show how to submit with curl and Python, with a phase of this server as the example."""
     page = site.page_at("/docs/api")
     address, board = platform.settings.address, described_data.board_to_try(platform)
-    return _page(request, "docs/page.html", page=site.with_examples_of(page, address, board))
+    return _page(request, "docs/page.html", page=site.with_examples_of(page, address, board), below=())
 
 
 @router.get("/docs/images/{name}")
 def image(name: str) -> Response:
     """Return an image of the documentation."""
     if name not in site.image_names():
-        raise NotFoundError(f"There is no picture {name!r}")
+        raise NotFoundError(f"There is no image {name!r}")
     return FileResponse(site.IMAGES / name)
 
 
 def markdown_page(request: Request) -> Response:
     """Show the page of a Markdown file."""
-    return _page(request, "docs/page.html", page=site.page_at(request.url.path))
+    address = request.url.path
+    template = "docs/index.html" if address == "/docs" else "docs/page.html"
+    return _page(request, template, page=site.page_at(address), below=site.pages_below(address))
 
 
 for address in site.FILES:
@@ -138,4 +150,6 @@ def moved_protocol(code: str) -> Response:
 
 def _page(request: Request, template: str, here: str = "", **context: Any) -> Response:
     """Render a page with the navigation of the documentation. here: the address to highlight there, by default its own."""
-    return render(request, template, navigation=site.NAVIGATION, here=here or request.url.path, **context)
+    here = here or request.url.path
+    beside = site.neighbours(request.url.path)
+    return render(request, template, navigation=site.NAVIGATION, here=here, beside=beside, **context)

@@ -46,34 +46,60 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A second-level heading that links can point to."""
+    """A part of a page with a second-level heading that links can point to. html: with its heading."""
 
     anchor: str
     title: str
+    html: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class PageBelow:
+    """A page whose address is below that of another, with its sections."""
+
+    address: str
+    title: str
+    sections: tuple[Section, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A Markdown file, rendered as HTML."""
+    """A Markdown file, rendered as HTML. opening: its title, and what stands before the first section."""
 
     title: str
-    html: Markup
+    opening: Markup
     sections: tuple[Section, ...]
+
+    @property
+    def html(self) -> Markup:
+        """The whole page."""
+        return Markup().join((self.opening, *(section.html for section in self.sections)))
 
 
 NAVIGATION: Final = (
+    Chapter("Documentation", (Entry("/docs", "Overview", "docs/index.md"),)),
     Chapter(
-        "Documentation",
+        "Take part",
         (
-            Entry("/docs", "Overview", "docs/index.md"),
             Entry("/docs/take-part", "Take part", "docs/take-part.md"),
             Entry("/docs/formats", "Formats"),
             Entry("/docs/protocols", "Protocols"),
             Entry("/docs/statistics", "Statistics", "docs/statistics.md"),
-            Entry("/docs/voc2007", "VOC2007 as published", "docs/voc2007.md"),
-            Entry("/docs/organise", "Organise", "docs/organise.md"),
             Entry("/docs/notifications", "Notifications", "docs/notifications.md"),
-            Entry("/docs/security", "Security", "SECURITY.md"),
+            Entry("/docs/voc2007", "VOC2007 as published", "docs/voc2007.md"),
+        ),
+    ),
+    Chapter(
+        "Organise",
+        (
+            Entry("/docs/organise", "Organise", "docs/organise.md"),
+            Entry("/docs/organise/challenge", "A challenge", "docs/organise/challenge.md"),
+            Entry("/docs/organise/data", "Images and annotation", "docs/organise/data.md"),
+            Entry("/docs/data-sets", "Bring your data set", "docs/data-sets.md"),
+            Entry("/docs/organise/rules", "Rules and disclosure", "docs/organise/rules.md"),
+            Entry("/docs/organise/teams", "Teams and methods", "docs/organise/teams.md"),
+            Entry("/docs/organise/scoring", "Scoring", "docs/organise/scoring.md"),
+            Entry("/docs/webhooks", "Webhooks", "docs/webhooks.md"),
         ),
     ),
     Chapter(
@@ -88,6 +114,7 @@ NAVIGATION: Final = (
             Entry("/docs/administer/update", "Update", "docs/administer/update.md"),
             Entry("/docs/administer/scale", "Scale", "docs/administer/scale.md"),
             Entry("/docs/administer/costs", "Costs of a request", "docs/administer/costs.md"),
+            Entry("/docs/security", "Security", "SECURITY.md"),
         ),
     ),
     Chapter(
@@ -98,7 +125,6 @@ NAVIGATION: Final = (
             Entry("/docs/migrating", "From other libraries", "docs/migrating.md"),
             Entry("/docs/speed", "Speed of the library", "docs/speed.md"),
             Entry("/docs/api", "API by example", "docs/api.md"),
-            Entry("/docs/webhooks", "Webhooks", "docs/webhooks.md"),
             Entry("/api/docs", "API reference"),
             Entry("/problems", "Problem codes"),
             Entry("/docs/components", "Components of pages"),
@@ -108,6 +134,8 @@ NAVIGATION: Final = (
 FILES: Final[Mapping[str, str]] = {
     entry.address: entry.file for chapter in NAVIGATION for entry in chapter.entries if entry.file
 }
+SPLIT: Final = frozenset({"/docs/organise"})
+"""Pages that are continued on those below them, and whose anchors of that time still work."""
 ADDRESSES: Final[Mapping[str, str]] = {file: address for address, file in FILES.items()}
 
 
@@ -135,6 +163,35 @@ def page_at(address: str) -> Page:
     return render(ROOT.joinpath(file).read_text(encoding="utf-8"), file)
 
 
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The pages before and after one in the order of the navigation."""
+
+    before: Entry | None = None
+    after: Entry | None = None
+
+
+def neighbours(address: str) -> Neighbours:
+    """Return the pages beside one; none for what is not in the navigation, and for its first page, which leads to all."""
+    entries = [entry for chapter in NAVIGATION[1:] for entry in chapter.entries]
+    place = next((place for place, entry in enumerate(entries) if entry.address == address), None)
+    if place is None:
+        return Neighbours()
+    return Neighbours(
+        entries[place - 1] if place else None, entries[place + 1] if place + 1 < len(entries) else None
+    )
+
+
+@cache
+def pages_below(address: str) -> tuple[PageBelow, ...]:
+    """Return the pages below an address. The page there lists their sections under the anchors that they had on it."""
+    if address not in SPLIT:
+        return ()
+    entries = (entry for chapter in NAVIGATION for entry in chapter.entries)
+    below = (entry for entry in entries if entry.address.startswith(f"{address}/"))
+    return tuple(PageBelow(entry.address, entry.title, page_at(entry.address).sections) for entry in below)
+
+
 @cache
 def image_names() -> frozenset[str]:
     """Return the file names of the images in the documentation."""
@@ -146,7 +203,10 @@ def with_examples_of(page: Page, server: str, board: BoardKey | None) -> Page:
     board = board or BoardKey("sample", "val", 3)
     url, phase = shlex.quote(server.rstrip("/")), f"{quote(board.challenge)}/{quote(board.image_set)}"
     settings = f"export HELDOUT_URL={url} PHASE={phase} COMPETITION={board.competition}"
-    return replace(page, html=page.html.replace(SETTINGS_OF_EXAMPLES, settings))
+    sections = (
+        replace(each, html=each.html.replace(SETTINGS_OF_EXAMPLES, settings)) for each in page.sections
+    )
+    return replace(page, sections=tuple(sections))
 
 
 def render(text: str, file: str) -> Page:
@@ -155,18 +215,28 @@ def render(text: str, file: str) -> Page:
     file: the path of the text in the repository, from which relative links are resolved to addresses of the site.
     """
     tokens = _PARSER.parse(text)
-    sections = tuple(_add_anchors(tokens))
+    anchors = dict(_add_anchors(tokens))
     _translate_links(tokens, file)
     title = next(text for level, text in _headings(tokens) if level == "h1")
-    html = _PARSER.renderer.render([*_with_framed_tables(tokens)], _PARSER.options, {})
-    return Page(title, Markup(html), sections)  # noqa: S704 - our own files
+    framed = [*_with_framed_tables(tokens)]
+    starts = [
+        place for place, token in enumerate(framed) if token.type == "heading_open" and token.tag == "h2"
+    ]
+    opening, *parts = (
+        Markup(_PARSER.renderer.render(framed[start:end], _PARSER.options, {}))  # noqa: S704 - our own files
+        for start, end in pairwise((0, *starts, len(framed)))
+    )
+    sections = (
+        Section(anchor, title, html) for (anchor, title), html in zip(anchors.items(), parts, strict=True)
+    )
+    return Page(title, opening, tuple(sections))
 
 
 def address_of_link(link: str, file: str) -> str:
     """Convert a link in a Markdown file to an address of the site; links to other files stay unchanged.
 
-    >>> address_of_link("../organise.md#terms", "docs/administer/install.md")
-    '/docs/organise#terms'
+    >>> address_of_link("../organise/rules.md#terms", "docs/administer/install.md")
+    '/docs/organise/rules#terms'
     >>> address_of_link("images/leaderboard-light.png", "docs/index.md"), address_of_link("/docs/formats", "docs/index.md")
     ('/docs/images/leaderboard-light.png', '/docs/formats')
     """
@@ -195,14 +265,14 @@ def _headings(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
             yield opening.tag, "".join(child.content for child in content.children or ())
 
 
-def _add_anchors(tokens: Sequence[Token]) -> Iterator[Section]:
-    """Add an anchor to each heading except the title; yield the second-level ones."""
+def _add_anchors(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
+    """Add an anchor to each heading except the title; yield those of the second level with their titles."""
     headings = (token for token in tokens if token.type == "heading_open")
     for opening, (level, title) in zip(headings, _headings(tokens), strict=True):
         if level != "h1":
             opening.attrSet("id", anchor_of(title))
         if level == "h2":
-            yield Section(anchor_of(title), title)
+            yield anchor_of(title), title
 
 
 def _translate_links(tokens: Sequence[Token], file: str) -> None:
@@ -269,7 +339,7 @@ def _render_code(
     _renderer: RendererHTML, tokens: Sequence[Token], place: int, _options: Any, _environment: Any
 ) -> str:
     """Render a block of code; page.js adds a copy button."""
-    return f"<pre data-copy><code>{escape(tokens[place].content)}</code></pre>\n"
+    return f'<pre data-copy><code tabindex="0">{escape(tokens[place].content)}</code></pre>\n'
 
 
 _PARSER: Final = MarkdownIt("commonmark").enable("table")

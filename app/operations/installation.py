@@ -19,7 +19,7 @@ from app.operations.data_folder import explaining_os_errors, lock_data_folder, p
 from app.operations.embedded import embedded_servers
 from app.operations.migrating import migrate
 from app.operations.processes import sender_child, shared_counters_folder, web_child, worker_child
-from app.operations.sampling import fill_sample
+from app.operations.sampling import Drawing, drawing, fill_sample
 from app.operations.serving import listen
 from app.operations.setup import SAMPLE_CHALLENGE
 from app.operations.startup import message_for
@@ -48,12 +48,12 @@ def run_installation(console: Console, *, once: bool) -> int:
         with (
             explaining_os_errors(settings.data),
             interrupted_by_signals(),
-            _installation(settings, report) as platform,
+            _installation(settings, report) as (platform, drawn),
         ):
             setup = _setup_link(platform)
             if setup:  # the sample takes minutes on a slow machine, and nobody has to wait for it
                 report(f"set up this server: {setup}  (works once)")
-            fill_sample(platform, console)
+            fill_sample(platform, console, drawn)
             _report_addresses(platform, report, time.monotonic() - started, setup)
             if once:
                 report("the sample boards are complete")
@@ -77,14 +77,15 @@ def _log_unexpected(error: Exception, data: Path) -> str:
 
 
 @contextmanager
-def _installation(settings: Settings, report: Report) -> Iterator[Platform]:
-    """Run an installation, web and worker included, until the end of the block; yield its platform."""
+def _installation(settings: Settings, report: Report) -> Iterator[tuple[Platform, Drawing]]:
+    """Run an installation, web and worker included, until the end of the block; yield its platform, and what draws its sample."""
     with ExitStack() as stack:
         try:
             # first: if the port is taken, nothing needs to start
             listener = stack.enter_context(listen(settings))
             settings = stack.enter_context(_with_servers(settings, report))
             settings = settings.model_copy(update={"port": listener.getsockname()[1]})
+            drawn = stack.enter_context(drawing(settings.data))
             report("database: bringing the schema up to date")
             migrate(settings)
             platform = platform_of(settings)
@@ -94,7 +95,7 @@ def _installation(settings: Settings, report: Report) -> Iterator[Platform]:
             processes = stack.enter_context(supervised(report))
             stack.callback(listener.close)  # before they stop, or new connections would wait until they have
             _start(processes, settings, listener, counters, report)
-            yield platform
+            yield platform, drawn
         except KeyboardInterrupt:
             report("stopping; the next start continues from here")
             raise

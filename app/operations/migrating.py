@@ -20,7 +20,8 @@ from app.models import AuditRecord, Base, MethodChange, Publication
 LOCK = 0x4845_4C44  # an arbitrary advisory lock: processes that start at once migrate one after the other
 LOCK_PAUSE = 0.2  # seconds between two attempts to get it
 APPEND_ONLY = (AuditRecord.__tablename__, MethodChange.__tablename__, Publication.__tablename__)
-DELETE_TEST_PUBLICATIONS = "delete_test_publications(bigint)"  # the exception, made by a migration
+# the exceptions, made by migrations
+DELETING = ("delete_test_publications(bigint)", "delete_challenge_publications(bigint)")
 LOCK_TIMEOUT = "-c lock_timeout=2s"  # a longer wait for a table would block everyone queued behind it
 ATTEMPTS, PAUSE = 12, 3.0  # tries for the locks of a migration, seconds between two: about a minute in all
 
@@ -165,7 +166,7 @@ def _scripts() -> ScriptDirectory:
 def _grant_rights(connection: Connection, role: str) -> None:
     """Let a role other than the owner read and write rows, but only insert into the append-only tables.
 
-    Only test runs of a draft can be deleted from these, by a function.
+    Only test runs of a draft, and what organisers published in a challenge of their own, can be deleted from these, by functions.
     """
     owner, database, schema = connection.execute(
         text("SELECT current_user, current_database(), current_schema()")
@@ -185,8 +186,8 @@ def _grant_rights(connection: Connection, role: str) -> None:
         f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {role}",
         f"REVOKE UPDATE, DELETE ON {append_only} FROM {role}",
         f"REVOKE INSERT, UPDATE, DELETE ON {schema}.alembic_version FROM {role}",
-        f"REVOKE ALL ON FUNCTION {schema}.{DELETE_TEST_PUBLICATIONS} FROM PUBLIC",
-        f"GRANT EXECUTE ON FUNCTION {schema}.{DELETE_TEST_PUBLICATIONS} TO {role}",
+        *(f"REVOKE ALL ON FUNCTION {schema}.{function} FROM PUBLIC" for function in DELETING),
+        *(f"GRANT EXECUTE ON FUNCTION {schema}.{function} TO {role}" for function in DELETING),
     ):
         connection.execute(text(statement))
 

@@ -1,6 +1,7 @@
 """The settings of an installation as admins see them: which variable fixes what; secrets are never shown."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
@@ -50,7 +51,7 @@ GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         ),
     ),
     ("Webhooks", ("webhook_http", "webhook_networks")),
-    ("Scoring", ("workers", "scoring_seconds", "child_memory", "attempts", "retry_seconds")),
+    ("Scoring", ("workers", "scoring_seconds", "child_memory", "attempts", "retry_seconds", "try_it_now")),
     (
         "Storage and servers",
         (
@@ -110,6 +111,23 @@ def groups_of(settings: Settings) -> tuple[SettingGroup, ...]:
     return tuple(
         SettingGroup(title, tuple(_view(settings, name) for name in names)) for title, names in GROUPS
     )
+
+
+def with_words(groups: Sequence[SettingGroup], query: str) -> tuple[SettingGroup, ...]:
+    """Return the settings whose variable, meaning or value has all the words; groups without any are left out."""
+    words = query.lower().split()
+    found = (
+        replace(
+            group,
+            settings=tuple(
+                each
+                for each in group.settings
+                if all(word in f"{each.variable} {each.description} {each.value}".lower() for word in words)
+            ),
+        )
+        for group in groups
+    )
+    return tuple(group for group in found if group.settings)
 
 
 def _view(settings: Settings, name: str) -> SettingView:

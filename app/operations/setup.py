@@ -14,6 +14,7 @@ from app.core.database import violated_constraint
 from app.core.errors import ConflictError, DomainError
 from app.core.names import Visible
 from app.core.secret_hashes import hash_of_token
+from app.home import trying
 from app.models import OneTimeLink
 from app.operations import site
 from app.operations.site import ContactAddress, NewSite
@@ -24,7 +25,7 @@ from app.people.passwords import hash_password
 from app.people.sessions import Browser, start_session
 from app.platform import Platform
 
-SAMPLE_CHALLENGE = "sample"  # sample.NAME, without what draws it
+SAMPLE_CHALLENGE = trying.SAMPLE
 SETUP_LOCK = 0x53455455  # advisory lock: one first admin
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, File, Request, UploadFile
+from fastapi import APIRouter, File, Query, Request, UploadFile
 from fastapi.responses import RedirectResponse, Response
 
 from app.core.access import Action
@@ -76,6 +76,7 @@ def settings(request: Request, platform: ThePlatform) -> Response:
 
 
 @router.post("/admin/site", dependencies=[MANAGE])
+@marked(done="Saved. Other processes follow within half a minute.")
 def change(request: Request, platform: ThePlatform, actor: CurrentActor, form: TheForm) -> Response:
     """Change the settings of the site, or show a preview of its legal texts."""
     stored = site.sheet(platform)
@@ -99,10 +100,22 @@ def _links(text: str) -> list[dict[str, str]]:
 
 
 @router.get("/admin/settings", dependencies=[MANAGE])
-def all_settings(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
+def all_settings(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    query: Annotated[str, Query(alias="q", max_length=100, description="words of variables")] = "",
+) -> Response:
     """Show every setting, where it is changed, and whether mail works."""
     view = settings_view.settings_view(platform)
-    response = render(request, "site/all.html", view=view, trial=trial_mail.view(platform, actor))
+    response = render(
+        request,
+        "site/all.html",
+        view=view,
+        groups=settings_view.with_words(view.groups, query),
+        query=query,
+        trial=trial_mail.view(platform, actor),
+    )
     response.headers["Cache-Control"] = "no-store"
     return response
 
@@ -115,6 +128,7 @@ def try_mail(platform: ThePlatform, actor: CurrentActor) -> Response:
 
 
 @router.post("/admin/site/logo", dependencies=[MANAGE])
+@marked(done="The logo is set.")
 def set_logo(
     request: Request, platform: ThePlatform, actor: CurrentActor, logo: Annotated[UploadFile, File()]
 ) -> Response:
@@ -127,6 +141,7 @@ def set_logo(
 
 
 @router.post("/admin/site/logo/remove", dependencies=[MANAGE])
+@marked(done="The logo is removed.")
 def remove_logo(platform: ThePlatform, actor: CurrentActor) -> Response:
     """Remove the logo of the site."""
     site.set_logo(platform, actor, None)

@@ -10,12 +10,12 @@ from app.core.settings import SettingsError
 from app.operations.backup import BackupError
 from app.operations.data_folder import InstallationError
 from app.operations.migrating import MigrationError
-from app.operations.sampling import BaselineError
+from app.operations.sampling import SampleError
 from app.operations.serving import ListenError
 from app.operations.supervisor import NotReadyError
 
 USER_ERRORS = (
-    BackupError, BaselineError, InstallationError, ListenError, MigrationError, NotReadyError, SettingsError,
+    BackupError, SampleError, InstallationError, ListenError, MigrationError, NotReadyError, SettingsError,
 )  # fmt: skip
 UNDEFINED = {"42P01", "42703"}  # SQLSTATE of a missing table and a missing column
 

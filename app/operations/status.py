@@ -9,7 +9,8 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from datetime import time as time_of_day
 from typing import Final
 
 import structlog
@@ -20,7 +21,7 @@ from app.core.site import ServiceLine
 from app.jobs import heartbeats, outages
 from app.jobs.places import expected_wait, soon, typical_run_seconds
 from app.jobs.queue import is_held, is_waiting
-from app.models import Job, Outage, Queue, Run, RunState, ServicePart
+from app.models import Job, Outage, Queue, Run, RunState, ServicePart, User
 from app.operations import health, notices
 from app.operations.notices import NoticeView
 from app.platform import Platform
@@ -33,6 +34,7 @@ STALE: Final = 20.0  # seconds after which a request looks itself
 MOST_WAITING: Final = 10_000  # runs that are counted
 HISTORY: Final = timedelta(days=30)  # of outages
 LISTED: Final = 20  # outages
+MOST_OUTAGES: Final = 2000  # that are read for the days
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,16 @@ class OutageView:
 
 
 @dataclass(frozen=True, slots=True)
+class DayView:
+    """A day in UTC, and for how many minutes of it parts were not available. is_known: whether the server existed."""
+
+    day: date
+    uploads: int
+    scoring: int
+    is_known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Numbers:
     """What the database said when it was asked last. last_scored_at: to the minute."""
 
@@ -61,6 +73,7 @@ class Numbers:
     notices: tuple[NoticeView, ...]
     outages: tuple[OutageView, ...]  # the latest first
     senders: int = 1  # that are alive
+    days: tuple[DayView, ...] = ()  # the last of `HISTORY`, today included
 
     @property
     def soon(self) -> str:
@@ -237,6 +250,7 @@ def _numbers(platform: Platform) -> Numbers:
         waiting = _count_waiting(session)
         seconds = typical_run_seconds(session)
         wait = expected_wait(waiting + 1, slots, seconds) // 60 if slots and seconds is not None else None
+        found = _recent_outages(session)
         return Numbers(
             read_at=datetime.now(UTC),
             workers=heartbeats.alive_workers(session),
@@ -244,8 +258,9 @@ def _numbers(platform: Platform) -> Numbers:
             wait_minutes=wait,
             last_scored_at=_last_scored(session),
             notices=notices.current(session),
-            outages=_recent_outages(session),
+            outages=found[:LISTED],
             senders=heartbeats.alive_senders(session),
+            days=days_of(found, today=datetime.now(UTC).date(), since=_since(session)),
         )
 
 
@@ -263,5 +278,35 @@ def _last_scored(session: Session) -> datetime | None:
 
 def _recent_outages(session: Session) -> tuple[OutageView, ...]:
     recent = select(Outage).where(Outage.ended_at > func.clock_timestamp() - HISTORY)
-    found: Sequence[Outage] = session.scalars(recent.order_by(Outage.ended_at.desc()).limit(LISTED)).all()
+    found: Sequence[Outage] = session.scalars(
+        recent.order_by(Outage.ended_at.desc()).limit(MOST_OUTAGES)
+    ).all()
     return tuple(OutageView(row.part, row.started_at, row.ended_at) for row in found)
+
+
+def _since(session: Session) -> date | None:
+    """The day from which on outages are known: that of the first account."""
+    first = session.scalar(select(User.created_at).order_by(User.id).limit(1))
+    return first and first.astimezone(UTC).date()
+
+
+def days_of(outages: Sequence[OutageView], today: date, since: date | None) -> tuple[DayView, ...]:
+    """Return for each of the last days how many minutes of it were outages, rounded up. since: the first day that is known."""
+    days = [today - timedelta(days=age) for age in range(HISTORY.days - 1, -1, -1)]
+    return tuple(
+        DayView(
+            day,
+            uploads=_minutes_of(day, [each for each in outages if each.part is ServicePart.UPLOADS]),
+            scoring=_minutes_of(day, [each for each in outages if each.part is ServicePart.SCORING]),
+            is_known=since is not None and day >= since,
+        )
+        for day in days
+    )
+
+
+def _minutes_of(day: date, outages: Sequence[OutageView]) -> int:
+    start = datetime.combine(day, time_of_day(), UTC)
+    end = start + timedelta(days=1)
+    spans = (min(each.ended_at, end) - max(each.started_at, start) for each in outages)
+    total = sum((span for span in spans if span > timedelta(0)), timedelta(0))
+    return math.ceil(total / timedelta(minutes=1))

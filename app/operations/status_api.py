@@ -24,21 +24,19 @@ async def status(request: Request, response: Response) -> Status:
     return found
 
 
-@router.get("/admin/notices", tags=["administration"], dependencies=[MANAGE])
+@router.get("/admin/notices", tags=["admins"], dependencies=[MANAGE])
 def list_notices(platform: ThePlatform) -> Sequence[NoticeView]:
     """List the latest notices, also those that are over."""
     return notices.all_notices(platform)
 
 
-@router.post("/admin/notices", status_code=201, tags=["administration"], dependencies=[MANAGE])
+@router.post("/admin/notices", status_code=201, tags=["admins"], dependencies=[MANAGE])
 def publish(platform: ThePlatform, actor: CurrentActor, new: NewNotice) -> dict[str, int]:
     """Publish or schedule a notice on the status page; the response has its id."""
     return {"id": notices.publish(platform, actor, new)}
 
 
-@router.post(
-    "/admin/notices/{notice_id}/end", status_code=204, tags=["administration"], dependencies=[MANAGE]
-)
+@router.post("/admin/notices/{notice_id}/end", status_code=204, tags=["admins"], dependencies=[MANAGE])
 def end(platform: ThePlatform, actor: CurrentActor, notice_id: int) -> None:
     """End a notice, or cancel one that has not started."""
     notices.end(platform, actor, notice_id)

@@ -12,6 +12,7 @@ from app.operations.status import ServiceWatch, Status, state_of
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
 from app.web.forms import Form, TheForm
+from app.web.route_marks import marked
 
 router = APIRouter()
 MANAGE: Final = requires(Action.MANAGE_SITE)
@@ -42,6 +43,7 @@ def list_notices(request: Request, platform: ThePlatform) -> Response:
 
 
 @router.post("/admin/notices", dependencies=[MANAGE])
+@marked(done="The notice is published.")
 def publish(request: Request, platform: ThePlatform, actor: CurrentActor, form: TheForm) -> Response:
     """Publish or schedule a notice, or show a preview of it."""
     with form.showing_errors():
@@ -59,6 +61,7 @@ def _page(request: Request, platform: Platform, form: Form, *, preview: NewNotic
 
 
 @router.post("/admin/notices/{notice_id}/end", dependencies=[MANAGE])
+@marked(done="The notice is ended.")
 def end(platform: ThePlatform, actor: CurrentActor, notice_id: int) -> Response:
     """End a notice, or cancel one that has not started."""
     notices.end(platform, actor, notice_id)

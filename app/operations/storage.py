@@ -19,6 +19,7 @@ from app.submissions.retention import (
     is_confirmed,
     retention_of,
 )
+from app.web.formats import size
 
 MAX_LISTED: Final = 200  # damaged files
 
@@ -67,6 +68,11 @@ class StorageView:
     damaged: tuple[DamagedContentView, ...]  # those found first
     damaged_contents: int
     last_sweep: LastSweep | None
+
+    @property
+    def stacked(self) -> list[tuple[str, int]]:
+        """The bytes of each kind, with its words."""
+        return [(f"{line.kind}: {size(line.bytes)}", line.bytes) for line in self.lines]
 
 
 def storage(platform: Platform) -> StorageView:

@@ -12,6 +12,7 @@ from app.organising.approvals import ApprovalRule, Suspension, TeamRefusal, Team
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
 from app.web.forms import Form, TheForm
+from app.web.route_marks import marked
 
 reading = APIRouter(prefix="/organise", dependencies=[requires(Action.READ_ORGANISING)])
 router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
@@ -57,6 +58,7 @@ def _team(request: Request, platform: Platform, actor: Actor, team_id: int, form
 
 
 @router.post("/challenges/{challenge}/approvals")
+@marked(done="The rule for teams is saved.")
 def set_rule(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
 ) -> Response:
@@ -72,12 +74,14 @@ def _to(challenge: str) -> Response:
 
 
 @router.post("/teams/{team_id}/approve")
+@marked(done="The team is approved.")
 def approve(platform: ThePlatform, actor: CurrentActor, team_id: int) -> Response:
     """Approve a team."""
     return _to(approvals.approve(platform, actor, team_id))
 
 
 @router.post("/teams/{team_id}/refuse")
+@marked(done="The team is not approved. It reads your reason.")
 def refuse(
     request: Request, platform: ThePlatform, actor: CurrentActor, team_id: int, form: TheForm
 ) -> Response:
@@ -88,6 +92,7 @@ def refuse(
 
 
 @router.post("/teams/{team_id}/suspend")
+@marked(done="The team is suspended.")
 def suspend(
     request: Request, platform: ThePlatform, actor: CurrentActor, team_id: int, form: TheForm
 ) -> Response:
@@ -98,6 +103,7 @@ def suspend(
 
 
 @router.post("/teams/{team_id}/lift-suspension")
+@marked(done="The suspension has ended.")
 def lift(
     request: Request, platform: ThePlatform, actor: CurrentActor, team_id: int, form: TheForm
 ) -> Response:

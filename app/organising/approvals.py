@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView
 from app.core import audit
-from app.core.access import Action, Actor, require_challenge, rows_for
+from app.core.access import Action, Actor, require_active, require_challenge, rows_for
 from app.core.errors import ConflictError, NotFoundError
 from app.jobs import events
 from app.models import Approval, Challenge, EventKind, Member, Method, Result, ResultState, Team, User
@@ -108,10 +108,13 @@ class TeamList:
 
 
 def organised_team(session: Session, actor: Actor, team_id: int) -> Team | None:
-    """Lock a team of a challenge that the actor organises; None if there is none."""
+    """Lock a team of a challenge that the actor organises; None if there is none. Raises ConflictError if it is archived."""
     theirs = rows_for(actor, Action.ORGANISE, challenge=Team.challenge_id)
     statement = select(Team).where(Team.id == team_id, theirs)
-    return session.scalar(statement.with_for_update(key_share=True))
+    team = session.scalar(statement.with_for_update(key_share=True))
+    if team is not None:
+        require_active(session, team.challenge_id)
+    return team
 
 
 def _is_in(state: TeamState) -> ColumnElement[bool]:
@@ -269,7 +272,7 @@ def set_approval_rule(platform: Platform, actor: Actor, challenge: str, rule: Ap
     Raises NotFoundError.
     """
     with platform.transaction() as session:
-        found = require_challenge(session, actor, challenge)
+        found = require_challenge(session, actor, challenge, lock=True)
         before = {"approves_teams": found.approves_teams, "most_members": found.most_members}
         found.approves_teams, found.most_members = rule.approves_teams, rule.most_members
         audit.record(

@@ -4,6 +4,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Any, Final
@@ -34,6 +35,7 @@ from app.platform import Platform
 from app.web.formats import plural
 from app.web.forms import OrBlank
 from app.web.tables import Cell, csv_of
+from app.web.zones import MINUTE
 
 PAGE = 50  # records
 BATCH = 500  # records of a CSV that are read at a time
@@ -57,11 +59,14 @@ TOPICS: Final[Mapping[str, str]] = {
     "file": "Files",
     "pictures": "Images",
     "challenge": "Approval of teams, visibility",
+    "label": "Corrected labels",
     "invitation": "Invitations to see the challenge",
     "data-set": "Data sets",
     "picture": "Picture of the challenge",
+    "text-image": "Images for texts",
     "webhook": "Webhooks",
     "thread": "Questions of teams",
+    "label-report": "Reported labels",
     "answer": "Published answers",
     "asking": "Where teams can ask",
     "message": "Announcements to teams",
@@ -77,12 +82,17 @@ SENTENCES: Final[Mapping[str, str]] = {
     "answer.publish": "published an answer for everybody",
     "answer.unpublish": "withdrew a published answer",
     "asking.set": "changed where teams of {subject} can ask questions",
+    "challenge.apply": "changed settings of {subject} by a file: {settings}",
     "challenge.approves_teams": "{asked}",
+    "challenge.archive": "archived {subject}",
     "challenge.clear_tests": "deleted the test runs of {subject}, {uploads} uploads",
     "challenge.create": "created the challenge {code}",
     "challenge.delete": "deleted the draft {code}",
+    "challenge.delete_opened": "deleted the challenge {code}, to which only its organisers had submitted: {deleted}",
     "challenge.open": "opened {subject} ({visibility})",
+    "challenge.pictures": "said where participants get the images of {subject}: {changes}",
     "challenge.schedule": "set when {subject} opens by itself: {opens_at}",
+    "challenge.take_back": "took {subject} back from the archive",
     "challenge.visibility": "changed who can see {subject}: {changes}",
     "creation.approve": "let {subject} create challenges, as they had asked",
     "creation.ask": "asked to be allowed to create challenges",
@@ -90,12 +100,14 @@ SENTENCES: Final[Mapping[str, str]] = {
     "creator.add": "let {subject} create challenges",
     "creator.remove": "no longer lets {subject} create challenges",
     "data-set.apply": "asked to apply a data set to {phase}",
+    "data-set.audiences": "answered who may see the annotation of image sets of a data set",
     "data-set.classes": "changed which classes of a data set count, their names or their order",
     "data-set.delete": "deleted a data set",
     "data-set.names": "chose whether hidden images of a data set get neutral names",
-    "data-set.pictures": "had pictures of hidden annotation drawn",
+    "data-set.pictures": "had images of hidden annotation drawn",
+    "data-set.tables": "said how tables of a data set are read",
     "data-set.refuse-copy": "was refused to publish annotation that is hidden in {hiding}",
-    "description.rule": "set the length of descriptions to {shortest_description} characters",
+    "description.rule": "set the length of descriptions to {shortest} characters",
     "file.add": "added the file {name}",
     "file.change": "changed the file {subject}",
     "file.delete": "deleted the file {name}",
@@ -106,6 +118,13 @@ SENTENCES: Final[Mapping[str, str]] = {
     "invitation.remove": "removed somebody from the people invited to {subject}",
     "invitation.revoke": "revoked an invitation to {subject}",
     "job.discard": "discarded a job that had failed for good",
+    "label-report.add": "reported a label of {subject}: {kind}",
+    "label-report.close": "closed reports of labels of {subject}, {count} in all",
+    "label.apply": "asked to apply corrected labels of {images} images to version {version} of {subject}",
+    "label.correct": "corrected labels of the image {image} of {subject}, to be applied later",
+    "label.preview": "had counted what corrected labels of {images} images of {subject} change",
+    "label.show": "had the labels of the image {image} of {subject} shown",
+    "label.take-back": "took corrected labels of the image {image} of {subject} back",
     "link.create": "{linked}",
     "link.reveal": "revealed {subject}",
     "link.revoke": "revoked {subject}",
@@ -126,13 +145,18 @@ SENTENCES: Final[Mapping[str, str]] = {
     "person.unsuspend": "ended the suspension of {subject}",
     "phase.change": "changed {subject}: {changes}",
     "phase.close": "closed {subject} early, at {closes_at}",
+    "phase.compare": "had version {new_version} of {subject} compared with version {old_version}",
     "phase.copied": "applied as public what is annotated in {images} images of {subject}, which hides it",
     "phase.create": "created {subject} with its ground truth",
     "phase.disclose": "changed what {subject} discloses: {changes}",
+    "phase.draw-changes": "had drawn what changed in version {new_version} of {subject} since version {old_version}",
+    "phase.go-back": "asked to go back to version {version} of {subject}",
     "phase.import": "{imported}",
+    "phase.note": "changed the note on version {version} of {subject}",
     "phase.pause": "paused scoring of {subject}",
     "phase.resume": "resumed scoring of {subject}",
     "picture.change": "changed the picture of {subject}",
+    "text-image.change": "changed the images for texts of {subject}",
     "pictures.archive": "changed whether the images of {subject} are offered as one archive",
     "pictures.change": "changed who sees the images of {subject}: {changes}",
     "provider.link": "linked a login provider",
@@ -143,9 +167,12 @@ SENTENCES: Final[Mapping[str, str]] = {
     "quota.grant": "granted {subject} {slots}",
     "quota.refund": "gave the quota of {subject} back",
     "quota.take_back": "revoked an extra slot of {subject} in {task}",
-    "rescore.abandon": "abandoned {subject}",
+    "rescore.abandon": "discarded the scores of {subject}",
     "rescore.keep": "kept the old score of {subject} in a re-scoring",
+    "rescore.pause": "paused {subject}",
+    "rescore.publish": "published the scores of {subject}",
     "rescore.request": "started {subject}: {number_of_runs}",
+    "rescore.resume": "resumed {subject}",
     "rescore.switch": "had the boards of {subject} switched to version {version}, by a re-scoring",
     "rescore.retry": "retried {number_of_runs} of {subject}",
     "result.cancel": "cancelled {subject}, which was waiting",
@@ -284,12 +311,13 @@ def sentence(record: Record, names: Mapping[str, str]) -> str:
 
 def _imported(record: Record, subject: str) -> str:
     """What an import did: it may change rules alone."""
-    version = record.details.get("new_ground_truth")
-    return (
-        f"changed the rules of {subject} by an import"
-        if version is None
-        else f"applied version {version} to {subject}"
-    )
+    version, copied = record.details.get("new_ground_truth"), record.details.get("copied_from")
+    if version is None:
+        return f"changed the rules of {subject} by an import"
+    again = f", which is version {copied} again," if copied else ""
+    if corrected := record.details.get("corrected"):
+        again = f", with corrected labels of {plural(corrected, 'image')},"
+    return f"applied version {version}{again} to {subject}"
 
 
 def changes_of(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
@@ -302,7 +330,7 @@ def said(value: object) -> str:
     """Return a recorded value in words.
 
     >>> said(None), said(True), said(["a", "b"]), said({"x": 1}), said("2027-01-25T23:59:59+00:00")
-    ('none', 'yes', 'a, b', '{"x": 1}', '2027-01-25 23:59 UTC')
+    ('none', 'yes', 'a, b', '{"x": 1}', '25 Jan 2027 23:59 UTC')
     """
     match value:
         case None:
@@ -310,15 +338,29 @@ def said(value: object) -> str:
         case bool():
             return "yes" if value else "no"
         case str() | int() | float():
-            moment = _MOMENT.fullmatch(str(value))
-            return f"{moment[1]} {moment[2]} UTC" if moment else str(value) or "none"
+            moment = _moment(str(value))
+            return f"{moment:{MINUTE}}" if moment else str(value) or "none"
         case list() | tuple():
             return ", ".join(map(said, value)) or "none"
     return json.dumps(value, sort_keys=True) if value else "none"
 
 
+def _moment(text: str) -> datetime | None:
+    """Return a recorded time; None for other texts."""
+    if _MOMENT.fullmatch(text):
+        with suppress(ValueError):
+            return datetime.fromisoformat(text)
+    return None
+
+
 def _field(name: str) -> str:
-    return name.removesuffix("_at").replace("_", " ")
+    """Return the name of a recorded field in words.
+
+    >>> _field("is_public"), _field("pictures_from"), _field("expires_at")
+    ('public', 'source', 'expires')
+    """
+    known = {"pictures_from": "source", "pictures_address": "address"}
+    return known.get(name, name.removeprefix("is_").removesuffix("_at").replace("_", " "))
 
 
 def _asked(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:

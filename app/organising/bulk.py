@@ -207,6 +207,8 @@ def do(platform: Platform, actor: Actor, code: str, request: BulkRequest) -> Pla
 
     Raises NotFoundError. Sent twice, the second does nothing: every row says that it was done already.
     """
+    with platform.transaction() as session:
+        require_challenge(session, actor, code, lock=True)  # which an archived one refuses
     planned = plan(platform, actor, code, request)
     done, skipped = [], list(planned.skipped)
     for row in planned.rows:

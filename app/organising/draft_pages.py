@@ -6,12 +6,13 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, RedirectResponse, Response
+from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData
 
 import heldout_scoring
 from app.challenges.disclosure import DISCLOSURE_LEVELS
+from app.challenges.pictures_from import ParticipantsPictures
 from app.challenges.protocols import task_rules
 from app.challenges.texts import NewTexts
 from app.core.access import Action, Actor
@@ -19,8 +20,9 @@ from app.core.errors import ConflictError
 from app.core.rate_limits import Limited
 from app.intake import annotated_pictures, intakes
 from app.intake.annotated_pictures import ShownPictures
+from app.intake.table_choices import TableRequest
 from app.models import ChallengeVisibility
-from app.organising import draft_rules, drafts
+from app.organising import deleting, draft_rules, drafts, setting_files
 from app.organising.draft_rules import (
     Check,
     ClassRows,
@@ -31,10 +33,11 @@ from app.organising.draft_rules import (
     TermsChoice,
     What,
 )
-from app.organising.drafts import DraftView, NewCopy, StepError
+from app.organising.drafts import DraftView, StepError
+from app.organising.setting_files import NewCopy
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
-from app.web.forms import LongForm, SentForm, field_errors, values_of
+from app.web.forms import LongForm, SentForm, TheForm, field_errors, values_of
 from app.web.markdown import foreign_images
 from app.web.zones import in_form, moments_of
 
@@ -42,7 +45,15 @@ router = APIRouter(prefix="/organise")
 CREATE, ORGANISE, OWN = requires(Action.CREATE), requires(Action.ORGANISE), requires(Action.OWN)
 HERE: Final = "/new/{challenge}"
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
-LISTS: Final = ("tasks", "sets", "found", "names", "positions", "ignored")  # fields with several values
+LISTS: Final = (
+    "tasks",
+    "sets",
+    "seen",
+    "found",
+    "names",
+    "positions",
+    "ignored",
+)  # fields with several values
 
 
 def _values(sent: FormData, model: type[BaseModel]) -> dict[str, Any]:
@@ -108,17 +119,20 @@ def create(request: Request, platform: ThePlatform, actor: CurrentActor, sent: S
 @router.post("/new/copies", dependencies=[CREATE, limited(Limited.CHANGE)])
 def copy(request: Request, platform: ThePlatform, actor: CurrentActor, sent: SentForm) -> Response:
     """Create a draft with the settings of a challenge that one organises, without its data."""
-    form = {name: str(sent.get(f"copy_{name}", "")) for name in ("source", "title", "code")}
+    names = ("source", "title", "code", "opens_at", "opens_zone", "closes_at", "closes_zone")
+    form = {name: str(sent.get(f"copy_{name}", "")) for name in names}
+    moments, problems = moments_of(form, ("opens_at", "closes_at"))
     try:
-        code = drafts.copy(platform, actor, form["source"], NewCopy.model_validate(form))
+        new = NewCopy.model_validate({**form, **moments})
+        if not problems:
+            return _to(setting_files.copy(platform, actor, form["source"], new), Step.WHAT)
     except ValidationError as error:
-        problems = field_errors(error)
+        problems |= field_errors(error)
     except StepError as error:
-        problems = error.problems
-    else:
-        return _to(code, Step.WHAT)
+        problems |= error.problems
     named = {f"copy_{name}": message for name, message in problems.items()}
-    return _start(request, platform, actor, {"template": "voc", "tracks": "one"}, named, form)
+    again = {f"copy_{name}": value for name, value in form.items()}
+    return _start(request, platform, actor, {"template": "voc", "tracks": "one"}, named, again)
 
 
 # the steps
@@ -167,11 +181,9 @@ def _pictures(platform: Platform, actor: Actor, view: DraftView) -> ShownPicture
     return annotated_pictures.shown(platform, actor, view.intake.id) if view.intake and is_there else None
 
 
-def _as_form(
-    model: type[BaseModel], answer: BaseModel | Mapping[str, Any] | None, **proposed: Any
-) -> dict[str, Any]:
+def _as_form(model: type[BaseModel], answer: BaseModel | None, **proposed: Any) -> dict[str, Any]:
     """Return an answer as the fields of a form; without one what is proposed."""
-    plain = answer.model_dump() if isinstance(answer, BaseModel) else answer or proposed
+    plain = answer.model_dump() if answer else proposed
     return {name: "" if plain.get(name) is None else plain[name] for name in model.model_fields}
 
 
@@ -184,6 +196,7 @@ def _form_of_check(view: DraftView) -> dict[str, Any]:
     classes = view.intake.report.classes if view.intake and view.intake.report else ()
     return {
         "sets": [each.key for each in view.chosen],
+        "seen": [f"{each.key}={each.role}" for each in view.sets if not each.is_open],
         "without_picture": (view.answers.check.without_picture if view.answers.check else None) or 0,
         "names": [each.name for each in classes],
         "positions": list(range(1, len(classes) + 1)),
@@ -193,15 +206,14 @@ def _form_of_check(view: DraftView) -> dict[str, Any]:
 
 def _form_of_scoring(view: DraftView) -> dict[str, Any]:
     usual = draft_rules.usual_protocol(_dataset(view))
-    answer = view.answers.scoring or view.proposed.get(Step.SCORING)
-    return _as_form(ScoringChoice, answer, protocol=usual, own="all", others="live")
+    return _as_form(ScoringChoice, view.answers.scoring, protocol=usual, own="all", others="live")
 
 
 def _form_of_rules(view: DraftView) -> dict[str, Any]:
     rules = view.answers.rules
     usual = draft_rules.proposed_quotas(view.changed_at, None) if view.has_hidden else {}
     proposed = {"visibility": "listed", "terms": "none", **usual}
-    form = _as_form(RulesChoice, rules or view.proposed.get(Step.RULES), **proposed)
+    form = _as_form(RulesChoice, rules, **proposed)
     if rules is not None:
         form |= {"opens_at": in_form(rules.opens_at), "closes_at": in_form(rules.closes_at)}
     return form
@@ -210,7 +222,7 @@ def _form_of_rules(view: DraftView) -> dict[str, Any]:
 def _form_of_page(view: DraftView) -> dict[str, Any]:
     assert view.texts is not None
     stored = {name: getattr(view.texts, name) for name in NewTexts.model_fields}
-    return {**stored, "overview": stored["overview"] or drafts.proposed_page(view)}
+    return {**stored, **view.pictures.form, "overview": stored["overview"] or drafts.proposed_page(view)}
 
 
 def _dataset(view: DraftView) -> str:
@@ -340,10 +352,10 @@ def save_check(
     """Save step 3."""
     form = _values(sent, Check)
     try:
-        drafts.save_check(platform, actor, challenge, Check.model_validate(form))
+        is_read_again = drafts.save_check(platform, actor, challenge, Check.model_validate(form))
     except (ValidationError, StepError) as error:
         return _check_again(request, platform, actor, challenge, form, error)
-    return _to(challenge, Step.SCORING)
+    return _to(challenge, Step.CHECK if is_read_again else Step.SCORING)
 
 
 @router.post(f"{HERE}/classes", dependencies=[ORGANISE])
@@ -364,6 +376,21 @@ def save_names(platform: ThePlatform, actor: CurrentActor, challenge: str, sent:
     """Give hidden images neutral names, or their own again, and have a worker read the data set again."""
     drafts.save_names(platform, actor, challenge, is_neutral=bool(sent.get("neutral")))
     return _to(challenge, Step.CHECK)
+
+
+@router.post(f"{HERE}/tables", dependencies=[ORGANISE])
+def choose_tables(
+    request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
+) -> Response:
+    """Say how tables are read that do not say it themselves, and have a worker read the data set again."""
+    view = drafts.draft_of(platform, actor, challenge)
+    if view.intake is None:
+        return _to(challenge, Step.DATA)
+    with form.showing_errors():
+        intakes.choose_tables(platform, actor, view.intake.id, form.read(TableRequest))
+        return _to(challenge, Step.CHECK)
+    shown = {**_form_of_check(view), **form.values}
+    return _step(request, platform, actor, challenge, Step.CHECK, shown, form.problems, form.status)
 
 
 def _check_again(
@@ -406,7 +433,7 @@ def save_rules(
     try:
         chosen = RulesChoice.model_validate({**form, **moments, "saved_at": drafts.now(platform)})
         if not problems:
-            drafts.save_rules(platform, actor, challenge, chosen)
+            drafts.save_rules(platform, actor, challenge, chosen, for_all=bool(sent.get("for_all")))
     except (ValidationError, StepError) as error:
         problems |= _problems(error)
     if problems:
@@ -419,10 +446,11 @@ def save_page(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm
 ) -> Response:
     """Save step 6, and make the phases if all steps are done."""
-    form = values_of(sent, NewTexts)
+    written, answer = values_of(sent, NewTexts), values_of(sent, ParticipantsPictures)
+    form = written | answer
     try:
-        new = NewTexts.model_validate(form)
-        drafts.save_page(platform, actor, challenge, new)
+        new = NewTexts.model_validate(written)
+        drafts.save_page(platform, actor, challenge, new, ParticipantsPictures.model_validate(answer))
     except ValidationError as error:
         return _step(request, platform, actor, challenge, Step.PAGE, form, field_errors(error))
     except ConflictError as error:
@@ -459,9 +487,10 @@ def _confirm(request: Request, platform: Platform, actor: Actor, challenge: str,
 
 
 @router.post(f"{HERE}/open", dependencies=[ORGANISE])
-def open_now(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
+def open_now(platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm) -> Response:
     """Open the challenge now."""
-    drafts.open_now(platform, actor, challenge)
+    without = bool(form.text("without_pictures"))
+    drafts.open_now(platform, actor, challenge, without_pictures=without)
     return _overview(challenge)
 
 
@@ -494,11 +523,12 @@ def open_on(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm
 ) -> Response:
     """Have the challenge open by itself at a time; without one, no longer."""
-    form = {name: str(sent.get(name, "")) for name in ("opens_at", "opens_zone")}
+    form = {name: str(sent.get(name, "")) for name in ("opens_at", "opens_zone", "without_pictures")}
     moments, problems = moments_of(form, ["opens_at"])
+    without = bool(form["without_pictures"])
     try:
         if not problems:
-            drafts.open_on(platform, actor, challenge, moments["opens_at"])
+            drafts.open_on(platform, actor, challenge, moments["opens_at"], without_pictures=without)
     except StepError as error:
         problems |= error.problems
     if problems:
@@ -515,15 +545,5 @@ def ask_to_delete(request: Request, platform: ThePlatform, actor: CurrentActor, 
 @router.post(f"{HERE}/delete", dependencies=[OWN])
 def delete(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
     """Delete a draft with its data."""
-    drafts.delete_draft(platform, actor, challenge)
+    deleting.delete_draft(platform, actor, challenge)
     return RedirectResponse("/organise/new", status_code=303)
-
-
-@router.get("/challenges/{challenge}/settings.json", dependencies=[ORGANISE])
-def export(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
-    """Download the settings of a challenge, without its data."""
-    name = f'attachment; filename="{challenge}-settings.json"'
-    return JSONResponse(
-        drafts.exported(platform, actor, challenge),
-        headers={"Content-Disposition": name, "Cache-Control": "no-store"},
-    )

@@ -4,26 +4,33 @@ import enum
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from math import ceil
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, field_validator
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    field_validator,
+)
 
 import heldout_scoring
-from app.challenges.phase_rules import DAY, PhaseRules, quotas_in_words
-from app.challenges.terms import SHORTEST
+from app.challenges.phase_rules import DAY, DEFAULT_GRACE, TOTAL, PhaseRules, parse_quota, quotas_in_words
+from app.challenges.terms import LONGEST, SHORTEST
 from app.core.names import Visible, folded, problem_of_name
 from app.intake.applying import OTHER_PROTOCOL, Application
 from app.intake.class_choices import MOST_CHOSEN
-from app.intake.reports import HIDDEN, PUBLIC, ClassChoice, FoundSet
+from app.intake.reports import HIDDEN, PUBLIC, Audience, ClassChoice, FoundSet
 from app.models import ChallengeVisibility, Disclosure, Quota, in_order
 from app.web.formats import plural
 from app.web.forms import OrBlank
 from app.web.zones import Moment, date_in_words
 from heldout_scoring.competitions import CHALLENGES, classes_of
-
-LONGEST_TERMS: Final = 20_000
 
 
 class Step(enum.StrEnum):
@@ -127,17 +134,33 @@ class What(BaseModel):
 
 
 class Check(BaseModel):
-    """The third step: the image sets that participants submit to, by their keys in the report."""
+    """The third step: the image sets that participants submit to, by their keys in the report.
+
+    seen: who may see the annotation of sets that were sent as public, such as `public-0=hidden`; kept with the data set.
+    """
 
     model_config = FROZEN
 
     sets: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)]
+    seen: Annotated[tuple[str, ...], Field(max_length=200, exclude=True)] = ()
     # how many of their images the organiser knows to have no picture
     without_picture: OrBlank[Annotated[int, Field(ge=0, le=10**9)]] = None
 
+    def audiences(self, sets: Sequence[FoundSet]) -> tuple[Audience, ...]:
+        """Who may see the annotation of each set that was answered."""
+        answers = dict(each.rpartition("=")[::2] for each in self.seen if each)
+        return tuple(
+            Audience(each.name, is_hidden=answers[each.key] == HIDDEN)
+            for each in sets
+            if answers.get(each.key) in (PUBLIC, HIDDEN)
+        )
+
 
 class ClassRows(BaseModel):
-    """The rows of the form for classes: the name in the annotation, the new name, the position from 1; and which are ignored."""
+    """The rows of the form for classes: the name in the annotation, the new name, the position from 1; and which are ignored.
+
+    plain: whether names get `_` in place of blanks, because names of files of results have them.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -145,13 +168,15 @@ class ClassRows(BaseModel):
     names: tuple[str, ...]
     positions: tuple[Annotated[int, Field(ge=1, le=100_000)], ...]
     ignored: tuple[str, ...]
+    plain: bool = False
 
     @property
     def choices(self) -> tuple[ClassChoice, ...]:
         """What becomes of each class, in the order of the rows."""
+        names = ("_".join(name.split()) if self.plain else name.strip() for name in self.names)
         return tuple(
-            ClassChoice(found, found if found in self.ignored else name.strip(), found in self.ignored)
-            for found, name in zip(self.found, self.names, strict=True)
+            ClassChoice(found, found if found in self.ignored else name, found in self.ignored)
+            for found, name in zip(self.found, names, strict=True)
         )
 
     def fit(self, classes: Sequence[ClassChoice]) -> bool:
@@ -185,8 +210,8 @@ class ScoringChoice(BaseModel):
         return by_own.get(self.own, Disclosure.LADDER if self.ladder else Disclosure.MEAN)
 
 
-class RulesChoice(BaseModel):
-    """The fifth step: dates, quotas, who takes part and under which terms. None as a date: with the challenge, or never."""
+class SharedRules(BaseModel):
+    """What the fifth step asks but people: dates, quotas, visibility, terms. None as a date: with the challenge, or never."""
 
     model_config = FROZEN
 
@@ -198,12 +223,10 @@ class RulesChoice(BaseModel):
     approves_teams: bool = False
     most_members: OrBlank[Annotated[int, Field(ge=1, le=1000)]] = None
     visibility: ChallengeVisibility = ChallengeVisibility.LISTED
-    invited: Annotated[str, Field(max_length=20_000)] = ""
     image_licence: Licence = ""
     annotation_licence: Licence = ""
     terms: TermsChoice = TermsChoice.NONE
-    terms_text: Annotated[str, Field(max_length=LONGEST_TERMS, pattern="^[^\0]*$")] = ""
-    saved_at: AwareDatetime
+    terms_text: Annotated[str, Field(max_length=LONGEST, pattern="^[^\0]*$")] = ""
 
     @field_validator("visibility")
     @classmethod
@@ -211,6 +234,13 @@ class RulesChoice(BaseModel):
         if visibility is ChallengeVisibility.DRAFT:
             raise ValueError("choose who can see the challenge once it is open")
         return visibility
+
+
+class RulesChoice(SharedRules):
+    """The fifth step: dates, quotas, who takes part and under which terms."""
+
+    invited: Annotated[str, Field(max_length=20_000)] = ""
+    saved_at: AwareDatetime
 
     @property
     def people(self) -> tuple[str, ...]:
@@ -220,14 +250,84 @@ class RulesChoice(BaseModel):
         return tuple(dict.fromkeys(folded(each) for each in re.split(r"[\s,;]+", self.invited) if each))
 
 
+def _parsed(quotas: object) -> object:
+    """Read quotas that are written as on the command line."""
+    given = quotas.split(",") if isinstance(quotas, str) else quotas
+    if not isinstance(given, list | tuple):
+        return given
+    if not all(isinstance(each, str | Quota) for each in given):
+        raise ValueError("must be a list of quotas such as 2/7, or 30/all for 30 in total")
+    return in_order(parse_quota(each) if isinstance(each, str) else each for each in given)
+
+
+def _written(quotas: tuple[Quota, ...]) -> list[str]:
+    return [f"{each.results}/{each.days or TOTAL}" for each in quotas]
+
+
+class PhaseChoice(BaseModel):
+    """The rules of a phase for which those of the steps do not hold, as a file of settings gives them."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
+
+    protocol: Annotated[str, Field(max_length=60)] = ""  # empty: that of step 4
+    opens_at: OrBlank[Moment] = None  # None: with the challenge
+    closes_at: OrBlank[Moment]
+    grace_minutes: Annotated[int, Field(ge=0, le=10_080)] = int(DEFAULT_GRACE.total_seconds() // 60)
+    quotas: Annotated[
+        tuple[Quota, ...],
+        Field(max_length=5),
+        BeforeValidator(_parsed),
+        PlainSerializer(_written, return_type=list[str]),
+    ]
+    disclosure: Disclosure
+    details_at_close: bool = False
+    only_complete: bool = False
+    embargo: bool = False
+    frozen_days: Annotated[int, Field(ge=0, le=365)] = 0
+
+    @classmethod
+    def of(cls, rules: PhaseRules, protocol: str) -> "PhaseChoice":
+        """Return the rules of a phase as they were set."""
+        return cls.model_construct(
+            protocol=protocol,
+            opens_at=rules.opens_at,
+            closes_at=rules.closes_at,
+            grace_minutes=int(rules.grace.total_seconds() // 60),
+            quotas=in_order(rules.quotas),
+            disclosure=rules.disclosure,
+            details_at_close=rules.details_at_close,
+            only_complete=rules.only_complete,
+            embargo=rules.embargo,
+            frozen_days=rules.frozen_days,
+        )
+
+    def rules(self, now: datetime) -> PhaseRules:
+        """The rules of a phase that opens now unless it has a date."""
+        return PhaseRules(
+            opens_at=self.opens_at or now,
+            grace=timedelta(minutes=self.grace_minutes),
+            quotas=self.quotas,
+            disclosure=self.disclosure,
+            details_at_close=self.details_at_close,
+            only_complete=self.only_complete,
+            embargo=self.embargo,
+        ).changed(now, closes_at=self.closes_at, frozen_days=self.frozen_days)
+
+
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The saved answers; None for steps that were not saved yet."""
+    """The saved answers; None for steps that were not saved yet. phases: with rules of their own, by image set."""
 
     what: What | None = None
     check: Check | None = None
     scoring: ScoringChoice | None = None
     rules: RulesChoice | None = None
+    phases: Mapping[str, PhaseChoice] = field(default_factory=dict)
+
+    def opens_at(self, image_set: str) -> datetime | None:
+        """When a phase opens; None: with the challenge."""
+        own = self.phases.get(image_set)
+        return own.opens_at if own else self.rules.opens_at if self.rules else None
 
 
 # what the answers mean
@@ -308,11 +408,8 @@ def problems_of_check(check: Check, what: What, sets: Sequence[FoundSet]) -> Map
     chosen = [each for each in sets if each.key in check.sets]
     if len(chosen) < len(check.sets):
         return {"sets": "choose image sets of the report"}
-    names = [each.name for each in chosen]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        return {"sets": f"two sets are called {', '.join(twice)}; rename their files, or choose one"}
-    if len({each.dataset for each in chosen}) > 1:
-        return {"sets": "the chosen sets are of different kinds: development kits and COCO JSON do not mix"}
+    if wrong := _problem_of_sets(check, chosen):
+        return {"sets": wrong}
     bare = [
         each.name for each in chosen if not set(each.competitions) & set(competitions_of(each.dataset, what))
     ]
@@ -325,6 +422,19 @@ def problems_of_check(check: Check, what: What, sets: Sequence[FoundSet]) -> Map
         lacking = "; ".join(each.lacks for each in chosen if each.lacks)
         return {"without_picture": f"{lacking}. Send them in step 2, or tick that they stay so"}
     return {}
+
+
+def _problem_of_sets(check: Check, chosen: Sequence[FoundSet]) -> str:
+    """What is wrong with the chosen sets together."""
+    answered = {each.set for each in check.audiences(chosen)}
+    if unanswered := [each.name for each in chosen if each.is_open and each.name not in answered]:
+        return f"say who may see the annotation of {', '.join(unanswered)}, which was sent as public"
+    names = [each.name for each in chosen]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        return f"two sets are called {', '.join(twice)}; rename their files, or choose one"
+    if len({each.dataset for each in chosen}) > 1:
+        return "the chosen sets are of different kinds: development kits and COCO JSON do not mix"
+    return ""
 
 
 def problems_of_scoring(choice: ScoringChoice, dataset: str) -> Mapping[str, str]:
@@ -355,6 +465,31 @@ def problems_of_rules(
         problems["terms_text"] = "write the terms, or choose others"
     elif rules.terms is TermsChoice.OWN and len(rules.terms_text.strip()) < SHORTEST:
         problems["terms_text"] = f"must have at least {SHORTEST} characters"
+    return problems
+
+
+def problems_of_phases(
+    phases: Mapping[str, PhaseChoice], sets: Sequence[FoundSet], now: datetime
+) -> Mapping[str, str]:
+    """Return what is wrong with phases that have rules of their own, by image set. sets: those that participants submit to."""
+    roles = {each.name: each.role for each in sets}
+    problems = {}
+    for name, choice in phases.items():
+        found = [each.message for each in choice.rules(now).contradictions()]
+        if choice.closes_at is not None and choice.closes_at <= now:
+            found.append("closes_at must be in the future")
+        if roles and name not in roles:
+            found.append("none of the chosen image sets has this name")
+        elif roles and choice.disclosure.is_held_out != (roles[name] == HIDDEN):
+            found.append(
+                "its annotation was sent as hidden, so the disclosure cannot be full"
+                if roles[name] == HIDDEN
+                else "its annotation was sent as public, so the disclosure can only be full"
+            )
+        if choice.protocol and choice.protocol not in heldout_scoring.PROTOCOLS:
+            found.append(f"there is no protocol {choice.protocol}")
+        if found:
+            problems[name] = "; ".join(found)
     return problems
 
 
@@ -426,24 +561,39 @@ def applications_of(answers: Answers, sets: Sequence[FoundSet]) -> tuple[Applica
     assert rules is not None
     chosen = [each for each in sets if each.key in check.sets]
     main = main_sets(chosen)
-    return tuple(_application(each, what, choice, rules, is_main=each in main) for each in chosen)
+    return tuple(
+        _application(each, what, choice, rules, answers.phases.get(each.name), is_main=each in main)
+        for each in chosen
+    )
 
 
 def _application(
-    found: FoundSet, what: What, choice: ScoringChoice, rules: RulesChoice, *, is_main: bool
+    found: FoundSet,
+    what: What,
+    choice: ScoringChoice,
+    rules: RulesChoice,
+    own: PhaseChoice | None,
+    *,
+    is_main: bool,
 ) -> Application:
     is_held_out = found.role == HIDDEN
-    phase = rules_of(rules, choice, rules.saved_at, is_held_out=is_held_out, is_main=is_main)
+    phase = (
+        own.rules(rules.saved_at)
+        if own
+        else rules_of(rules, choice, rules.saved_at, is_held_out=is_held_out, is_main=is_main)
+    )
+    frozen_days = choice.frozen_days if is_held_out and choice.freezes else None
     return Application(
         set=found.key,
         phase=found.name,
         disclosure=phase.disclosure if is_held_out else None,
         quotas=phase.quotas,
-        opens_at=rules.opens_at,
+        opens_at=own.opens_at if own else rules.opens_at,
         closes_at=phase.closes_at,
-        protocol=choice.protocol,
+        protocol=(own.protocol if own else "") or choice.protocol,
         embargo=phase.embargo,
-        frozen_days=choice.frozen_days if is_held_out and choice.freezes else None,
+        frozen_days=(own.frozen_days or None) if own else frozen_days,
+        grace_minutes=own.grace_minutes if own else None,
         details_at_close=phase.details_at_close,
         only_complete=phase.only_complete,
         competitions=competitions_of(found.dataset, what),
@@ -555,7 +705,7 @@ def _listed(words: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
 
 
-def terms_of(rules: RulesChoice, title: str) -> str:
+def terms_of(rules: SharedRules, title: str) -> str:
     """Return the text of the terms; empty if there are none."""
     if rules.terms is TermsChoice.OWN:
         return rules.terms_text
@@ -656,6 +806,8 @@ class Facts:
     is_tested: bool = False  # a result of one was scored with the present annotation
     invited: int = 0  # addresses and domains that the answers name, until the challenge is open
     not_invited: Sequence[str] = ()  # those of them without an invitation
+    says_pictures: bool = False  # it is said where participants get the pictures
+    untrue_pictures: Sequence[str] = ()  # what of that is not so
 
 
 def checklist_of(facts: Facts) -> tuple[Item, ...]:
@@ -679,6 +831,7 @@ def checklist_of(facts: Facts) -> tuple[Item, ...]:
         *_test_run(facts),
         *_invitations(facts),
         Item("The page has a text", facts.has_text, f"{here}/page", "Page and files"),
+        _pictures(facts),
         Item(
             "A second organiser", facts.organisers > 1, f"{organise}/organisers", "Invite",
             "Somebody who can act while you are away.", is_required=False,
@@ -687,6 +840,19 @@ def checklist_of(facts: Facts) -> tuple[Item, ...]:
             "Mail works", facts.sends_mail, "/admin", "Settings of the server",
             facts.mail_lacks, is_required=False,
         ),
+    )  # fmt: skip
+
+
+def _pictures(facts: Facts) -> Item:
+    """Return an item that leads to where participants get the pictures; what is said of that has to be so."""
+    address, link = f"/organise/challenges/{facts.code}/data#pictures", "Files"
+    if not facts.says_pictures:
+        return Item(
+            "It is said where participants get the images", False, address, link,
+            "Say it in step 6 or with the files; or open without images for participants.", is_required=False,
+        )  # fmt: skip
+    return Item(
+        "Participants get the images as it is said", not facts.untrue_pictures, address, link, "; ".join(facts.untrue_pictures)
     )  # fmt: skip
 
 

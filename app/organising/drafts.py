@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
-from sqlalchemy import delete, func, select
+from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from app.challenges import challenges, same_labels, terms, texts, visibility
-from app.challenges.challenges import PhaseView
+from app.challenges import challenges, kits, pictures_from, same_labels, terms, texts, visibility
+from app.challenges.pictures_from import UNSAID, ParticipantsPictures
 from app.challenges.terms import NewTerms
 from app.challenges.texts import NewTexts, TextSheet
 from app.challenges.visibility import NewInvitations
@@ -28,7 +28,7 @@ from app.core.errors import (
 )
 from app.intake import applying, class_choices, intakes, keys, testing
 from app.intake.intakes import IntakeView
-from app.intake.reports import HIDDEN, PUBLIC, FoundSet, Report
+from app.intake.reports import HIDDEN, PUBLIC, ClassChoice, FoundSet, Report
 from app.intake.testing import DeletedTests
 from app.models import (
     Challenge,
@@ -36,17 +36,11 @@ from app.models import (
     ChallengeOrganiser,
     ChallengeRole,
     ChallengeVisibility,
-    DataFile,
     Disclosure,
     GroundTruth,
     Intake,
     IntakeState,
-    OneTimeLink,
     Phase,
-    Question,
-    Team,
-    TeamMessage,
-    Thread,
     Trial,
 )
 from app.notifications import mailing
@@ -58,13 +52,10 @@ from app.organising.draft_rules import (
     ClassRows,
     Facts,
     Item,
-    OthersRows,
-    OwnScores,
+    PhaseChoice,
     RulesChoice,
     ScoringChoice,
     Step,
-    Task,
-    Template,
     What,
     can_open,
     checklist_of,
@@ -75,9 +66,12 @@ from app.web.forms import all_errors
 MODELS: Final[Mapping[Step, type[BaseModel]]] = {
     Step.WHAT: What, Step.CHECK: Check, Step.SCORING: ScoringChoice, Step.RULES: RulesChoice
 }  # fmt: skip
-PROPOSED: Final = "proposed"  # the key of answers that were copied from another challenge, and not saved yet
+PHASES: Final = "phases"  # the key of phases with rules of their own
 ONLY_OWNERS: Final = "Only owners of the challenge publish annotation; ask one to make the phases"
 COPIES: Final = "its public annotation is hidden by another challenge that was opened meanwhile; only an admin may open it"
+NO_PICTURES: Final = (
+    "say in step 6 where participants get the images, or tick “Open without images for participants”"
+)
 BUSY: Final = "A worker makes the phases of this challenge. Wait until it is done."
 
 
@@ -87,15 +81,6 @@ class StepError(MalformedError):
     def __init__(self, problems: Mapping[str, str]) -> None:
         super().__init__("; ".join(f"{name}: {message}" for name, message in problems.items()))
         self.problems = problems
-
-
-class NewCopy(BaseModel):
-    """The title and address of a copy."""
-
-    model_config = draft_rules.FROZEN
-
-    title: draft_rules.Title
-    code: draft_rules.Code
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +110,8 @@ class DraftView:
     opens_at: datetime | None
     refusal: str
     is_open: bool = False
-    # answers of a challenge that was copied, by step
-    proposed: Mapping[str, Any] = field(default_factory=dict)
     texts: TextSheet | None = None
+    pictures: ParticipantsPictures = UNSAID
 
     @property
     def sets(self) -> tuple[FoundSet, ...]:
@@ -292,6 +276,8 @@ def view_of(platform: Platform, session: Session, challenge: Challenge) -> Draft
         trials=_trials(session, challenge.id) if is_made or is_open else {},
         tests_on=_first_phase(session, challenge.id) if is_made and not is_open else None,
         is_tested=testing.is_tested(session, challenge.id),
+        says_pictures=challenge.pictures_from is not None,
+        untrue_pictures=pictures_from.untrue(session, challenge) if is_made or is_open else (),
         organisers=_count_organisers(session, challenge.id),
         sends_mail=platform.settings.smtp_host is not None and mailing.trouble(session) is None,
         mail_lacks=(
@@ -314,8 +300,8 @@ def view_of(platform: Platform, session: Session, challenge: Challenge) -> Draft
         opens_at=row.opens_at,
         refusal=row.refusal,
         is_open=is_open,
-        proposed=row.settings.get(PROPOSED, {}),
         texts=sheet,
+        pictures=pictures_from.answer_of(challenge),
     )
 
 
@@ -354,7 +340,11 @@ def answers_of(settings: Mapping[str, Any]) -> Answers:
             found[step.value] = model.model_validate(settings[step.value]) if step.value in settings else None
         except ValidationError:
             found[step.value] = None
-    return Answers(**found)
+    try:
+        phases = {name: PhaseChoice.model_validate(each) for name, each in settings.get(PHASES, {}).items()}
+    except ValidationError:
+        phases = {}
+    return Answers(**found, phases=phases)
 
 
 def _is_applied(intake: IntakeView | None) -> bool:
@@ -381,6 +371,7 @@ def _contradictions(answers: Answers, intake: IntakeView | None, now: datetime) 
         problems |= draft_rules.problems_of_scoring(answers.scoring, chosen[0].dataset)
     if answers.rules:
         problems |= draft_rules.problems_of_rules(answers.rules, answers.scoring, chosen, now)
+    problems |= draft_rules.problems_of_phases(answers.phases, chosen, now)
     return [f"{name.replace('_', ' ')}: {message}" for name, message in problems.items()]
 
 
@@ -395,44 +386,19 @@ def now(platform: Platform) -> datetime:
 
 def create(platform: Platform, actor: Actor, what: What) -> str:
     """Create a draft and return its code. Raises ForbiddenError, and StepError with the problem of each field."""
-    with _creating(platform, actor, what.code, draft_rules.problems_of_what(what)) as session:
-        _add(session, actor, what, {Step.WHAT.value: what.model_dump(mode="json")})
+    with creating(platform, actor, what.code, draft_rules.problems_of_what(what)) as session:
+        add(session, actor, what, {Step.WHAT.value: what.model_dump(mode="json")})
     platform.cache.expire_versions()
     return what.code
 
 
-def copy(platform: Platform, actor: Actor, code: str, new: NewCopy) -> str:
-    """Create a draft that begins with the settings of a challenge, without its data, and return its code.
-
-    The answers of the copied challenge are proposed in each step. Raises what `create` raises, and NotFoundError.
-    """
-    with _creating(platform, actor, new.code, {}) as session:
-        source = require_challenge(session, actor, code)
-        proposed = settings_of(session, source)
-        usual = {"template": Template.VOC, "tasks": (Task.DETECTION,)}
-        sheet = texts.sheet_of(session, source)
-        what = What.model_validate(
-            {**usual, **proposed.get(Step.WHAT.value, {}), **new.model_dump(), "tagline": sheet.tagline}
-        )
-        challenge = _add(
-            session,
-            actor,
-            what,
-            {Step.WHAT.value: what.model_dump(mode="json"), PROPOSED: proposed},
-            copy_of=code,
-        )
-        _copy_texts(session, source, challenge, actor)
-    platform.cache.expire_versions()
-    return new.code
-
-
 @contextmanager
-def _creating(platform: Platform, actor: Actor, code: str, problems: Mapping[str, str]) -> Iterator[Session]:
+def creating(platform: Platform, actor: Actor, code: str, problems: Mapping[str, str]) -> Iterator[Session]:
     """A transaction that creates a challenge with this code."""
     found = dict(problems)
     with _taking(platform, code) as session:
         _require_creator(session, actor)
-        if challenges.challenge_of(session, code) is not None:
+        if challenges.is_taken(session, code):
             found["code"] = f"{code} is taken; choose another address"
         if found:
             raise StepError(found)
@@ -449,9 +415,10 @@ def _taking(platform: Platform, code: str) -> Iterator[Session]:
         raise StepError({"code": f"{code} was taken a moment ago; choose another address"}) from error
 
 
-def _add(
+def add(
     session: Session, actor: Actor, what: What, settings: dict[str, Any], copy_of: str | None = None
 ) -> Challenge:
+    """Add a draft with these answers, which its creator owns."""
     assert actor.user_id is not None
     challenge = Challenge(
         code=what.code, title=what.title, dataset=what.code, visibility=ChallengeVisibility.DRAFT
@@ -470,84 +437,7 @@ def _add(
     return challenge
 
 
-def _copy_texts(session: Session, source: Challenge, challenge: Challenge, actor: Actor) -> None:
-    """Copy what people read of a challenge, and its questions about methods, but no data, people or results.
-
-    Its overview describes its own data, with counts and pictures, so another is proposed for the copy.
-    """
-    texts.copy(session, source.id, challenge.id, actor.user_id, without={"overview"})
-    challenge.approves_teams, challenge.most_members = source.approves_teams, source.most_members
-    challenge.shortest_description = source.shortest_description
-    for each in session.scalars(
-        select(Question).where(Question.challenge_id == source.id).order_by(Question.id)
-    ):
-        session.add(
-            Question(
-                challenge_id=challenge.id,
-                text=each.text,
-                kind=each.kind,
-                unit=each.unit,
-                choices=each.choices,
-                is_required=each.is_required,
-                is_column=each.is_column,
-                is_filter=each.is_filter,
-            )
-        )
-
-
-def _others_rows(phase: PhaseView) -> OthersRows:
-    if phase.embargo:
-        return OthersRows.AT_CLOSE
-    return OthersRows.FROZEN if phase.frozen_days else OthersRows.LIVE
-
-
-def settings_of(session: Session, challenge: Challenge) -> dict[str, Any]:
-    """Return the settings of a challenge as the steps have them, without its data; dates are left out."""
-    row = session.get(ChallengeDraft, challenge.id)
-    settings: dict[str, Any] = {
-        step.value: row.settings[step.value] for step in MODELS if row and step.value in row.settings
-    }
-    settings.pop(Step.CHECK.value, None)  # which is about its data
-    phases = challenges.phases_of(session, challenge.code)
-    held_out = next((each for each in phases if each.disclosure != "full"), phases[0] if phases else None)
-    if row is None and held_out is not None:
-        own = {"mean": OwnScores.MEAN, "ladder": OwnScores.MEAN, "at close": OwnScores.NOTHING}
-        settings[Step.SCORING.value] = ScoringChoice(
-            protocol=held_out.protocol,
-            own=own.get(held_out.disclosure.value, OwnScores.ALL),
-            others=_others_rows(held_out),
-            frozen_days=held_out.frozen_days or None,
-            ladder=held_out.disclosure.value == "ladder",
-            only_complete=held_out.only_complete,
-            details_at_close=held_out.details_at_close,
-        ).model_dump(mode="json")
-        template = Template.COCO if held_out.dataset in ("COCO", "LVIS") else Template.VOC
-        offered = challenges.offered_competitions(held_out)
-        tasks = tuple({draft_rules.kind_of(each.task): None for each in offered})
-        settings[Step.WHAT.value] = {"template": template.value, "tasks": [each.value for each in tasks]}
-    if rules := settings.get(Step.RULES.value):
-        settings[Step.RULES.value] = {**rules, "opens_at": None, "closes_at": None, "invited": ""}
-    return settings
-
-
-def exported(platform: Platform, actor: Actor, code: str) -> dict[str, Any]:
-    """Return the settings of a challenge, without its data. Raises NotFoundError, ForbiddenError."""
-    with platform.snapshot() as session:
-        challenge = require_challenge(session, actor, code)
-        sheet = texts.sheet_of(session, challenge)
-        current = terms.current_terms(session, code, None)
-        return {
-            "challenge": challenge.code,
-            "title": challenge.title,
-            "steps": settings_of(session, challenge),
-            "texts": {name: getattr(sheet, name) for name in texts.FIELDS},
-            "terms": current.text if current else "",
-            "approves_teams": challenge.approves_teams,
-            "most_members": challenge.most_members,
-        }
-
-
-def _locked(session: Session, actor: Actor, code: str) -> tuple[Challenge, ChallengeDraft]:
+def locked(session: Session, actor: Actor, code: str) -> tuple[Challenge, ChallengeDraft]:
     """Lock a draft that can still be changed. Raises NotFoundError, ForbiddenError, ConflictError."""
     challenge = require_challenge(session, actor, code, lock=True)
     row = session.get(ChallengeDraft, challenge.id, with_for_update=True)
@@ -558,7 +448,8 @@ def _locked(session: Session, actor: Actor, code: str) -> tuple[Challenge, Chall
     return challenge, row
 
 
-def _save(row: ChallengeDraft, step: Step, answer: BaseModel) -> None:
+def save(row: ChallengeDraft, step: Step, answer: BaseModel) -> None:
+    """Save the answer of a step in a locked draft."""
     row.settings = {**row.settings, step.value: answer.model_dump(mode="json")}
     row.changed_at, row.refusal = func.clock_timestamp(), ""
 
@@ -567,8 +458,8 @@ def save_what(platform: Platform, actor: Actor, code: str, what: What) -> str:
     """Save the first step and return the code, which may have changed. Raises what `create` raises."""
     with _taking(platform, what.code) as session:
         problems = dict(draft_rules.problems_of_what(what))
-        challenge, row = _locked(session, actor, code)
-        if what.code != code and challenges.challenge_of(session, what.code) is not None:
+        challenge, row = locked(session, actor, code)
+        if what.code != code and challenges.is_taken(session, what.code):
             problems["code"] = f"{what.code} is taken; choose another address"
         if problems:
             raise StepError(problems)
@@ -576,19 +467,22 @@ def save_what(platform: Platform, actor: Actor, code: str, what: What) -> str:
             challenge.dataset = what.code
         rules, former = answers_of(row.settings).rules, challenge.title
         challenge.code, challenge.title = what.code, what.title
-        _save(row, Step.WHAT, what)
+        save(row, Step.WHAT, what)
         stated = terms.newest_terms(session, what.code, None)
-        if rules and stated and stated.text == _terms_of(rules, former).text:  # not written anew since
-            terms.replace_terms(session, actor, challenge, _terms_of(rules, what.title))
+        if rules and stated and stated.text == terms_of(rules, former).text:  # not written anew since
+            terms.replace_terms(session, actor, challenge, terms_of(rules, what.title))
         texts.set_tagline(session, challenge.id, what.tagline, actor.user_id)
     platform.cache.expire_versions()
     return what.code
 
 
-def save_check(platform: Platform, actor: Actor, code: str, check: Check) -> None:
-    """Save which image sets participants submit to. Raises as `create` does, and ConflictError before they are known."""
+def save_check(platform: Platform, actor: Actor, code: str, check: Check) -> bool:
+    """Save which image sets participants submit to, and who may see their annotation; whether a worker reads them again for that.
+
+    Raises as `create` does, and ConflictError before they are known.
+    """
     with platform.transaction() as session:
-        challenge, row = _locked(session, actor, code)
+        challenge, row = locked(session, actor, code)
         intake = intakes.newest(session, challenge.id)
         if intake is None or intake.report is None or not intake.report.is_valid:
             raise ConflictError("The annotation has to be read without problems first")
@@ -596,7 +490,13 @@ def save_check(platform: Platform, actor: Actor, code: str, check: Check) -> Non
         assert what is not None
         if problems := draft_rules.problems_of_check(check, what, intake.report.sets):
             raise StepError(problems)
-        _save(row, Step.CHECK, check)
+        save(row, Step.CHECK, check)
+        stored = session.get_one(Intake, intake.id, with_for_update=True)
+        audiences = check.audiences(intake.report.sets)
+        is_read_again = bool(audiences) and intakes.choose_audiences(session, actor, stored, audiences)
+    if is_read_again:
+        platform.notifier.wake_workers()
+    return is_read_again
 
 
 @dataclass(frozen=True, slots=True)
@@ -613,7 +513,7 @@ class _Rereading:
 def _rereading(platform: Platform, actor: Actor, code: str) -> Iterator[_Rereading]:
     """A transaction that has a worker read the data set of a draft again; its phases are made again after that."""
     with platform.transaction() as session:
-        challenge, row = _locked(session, actor, code)
+        challenge, row = locked(session, actor, code)
         newest = intakes.newest(session, challenge.id)
         intake = session.get_one(Intake, newest.id, with_for_update=True) if newest else None
         report = intakes.report_of(intake) if intake else None
@@ -639,43 +539,90 @@ def save_classes(platform: Platform, actor: Actor, code: str, rows: ClassRows) -
     Raises as `create` does, and ConflictError while there is no report.
     """
     with _rereading(platform, actor, code) as found:
-        report = found.report
-        if not report.is_valid:
-            raise ConflictError("The annotation has to be read without problems first")
-        if not rows.fit(report.classes):
+        if not rows.fit(found.report.classes):
             raise ConflictError("The data set was read again meanwhile; look at its classes once more")
-        what = answers_of(found.row.settings).what
-        tasks = [each.value for each in what.tasks] if what else []
-        if problems := class_choices.problems_of_choices(rows.choices, report, tasks):
-            raise StepError(problems)
-        chosen = class_choices.in_order(rows.choices, rows.positions)
-        if chosen != report.classes:
-            intakes.choose_classes(found.session, actor, found.intake, chosen)
+        _choose(found, actor, rows.choices, rows.positions)
+
+
+def choose_classes(platform: Platform, actor: Actor, code: str, choices: Sequence[ClassChoice]) -> None:
+    """Save what becomes of these classes, in this order before all others; a data set that was not read yet is read with them.
+
+    Raises as `save_classes` does, and ConflictError before there is a data set.
+    """
+    with platform.transaction() as session:
+        challenge, row = locked(session, actor, code)
+        newest = intakes.newest(session, challenge.id)
+        if newest is None:
+            raise ConflictError("classes are chosen for a data set; start one first")
+        if newest.report is None:
+            intakes.keep_classes(
+                session, actor, session.get_one(Intake, newest.id, with_for_update=True), choices
+            )
+            row.changed_at = func.clock_timestamp()
+            return
+    with _rereading(platform, actor, code) as found:
+        names = [each.found for each in found.report.classes]
+        if unknown := [each.found for each in choices if each.found not in names]:
+            raise ConflictError(f"the annotation has no class called {', '.join(unknown[:5])}")
+        chosen = class_choices.completed(choices, names)
+        _choose(found, actor, chosen, range(1, len(chosen) + 1))
+
+
+def _choose(
+    found: _Rereading, actor: Actor, choices: Sequence[ClassChoice], positions: Sequence[int]
+) -> None:
+    report = found.report
+    if not report.is_valid:
+        raise ConflictError("The annotation has to be read without problems first")
+    what = answers_of(found.row.settings).what
+    tasks = [each.value for each in what.tasks] if what else []
+    if problems := class_choices.problems_of_choices(choices, report, tasks):
+        raise StepError(problems)
+    chosen = class_choices.in_order(choices, positions)
+    if chosen != report.classes:
+        intakes.choose_classes(found.session, actor, found.intake, chosen)
 
 
 def save_scoring(platform: Platform, actor: Actor, code: str, choice: ScoringChoice) -> None:
     """Save how results are scored and what is shown. Raises as `create` does."""
     with platform.transaction() as session:
-        challenge, row = _locked(session, actor, code)
-        if problems := draft_rules.problems_of_scoring(choice, _dataset(session, challenge)):
+        challenge, row = locked(session, actor, code)
+        if problems := draft_rules.problems_of_scoring(choice, dataset_of(session, challenge)):
             raise StepError(problems)
-        _save(row, Step.SCORING, choice)
+        save(row, Step.SCORING, choice)
 
 
-def _dataset(session: Session, challenge: Challenge) -> str:
+def dataset_of(session: Session, challenge: Challenge) -> str:
     """The name of a draft's data set, as it was read."""
     intake = intakes.newest(session, challenge.id)
     sets = intake.report.sets if intake and intake.report else ()
     return sets[0].dataset if sets else challenge.dataset
 
 
-def save_rules(platform: Platform, actor: Actor, code: str, rules: RulesChoice) -> None:
+def save_phases(platform: Platform, actor: Actor, code: str, phases: Mapping[str, PhaseChoice]) -> None:
+    """Save which phases have rules of their own. Raises as `create` does."""
+    with platform.transaction() as session:
+        _, row = locked(session, actor, code)
+        if problems := draft_rules.problems_of_phases(phases, (), challenges.now(session)):
+            raise StepError(problems)
+        row.settings = row.settings | {PHASES: plain_phases(phases)}
+        row.changed_at, row.refusal = func.clock_timestamp(), ""
+
+
+def plain_phases(phases: Mapping[str, PhaseChoice]) -> dict[str, Any]:
+    """The rules of phases as they are stored."""
+    return {name: each.model_dump(mode="json") for name, each in phases.items()}
+
+
+def save_rules(
+    platform: Platform, actor: Actor, code: str, rules: RulesChoice, *, for_all: bool = False
+) -> None:
     """Save dates, quotas, people and terms; invitations and terms are in force once the challenge opens.
 
-    Whom earlier rules invited and these do not is no longer invited. Raises as `create` does.
+    for_all: no phase has rules of its own any more. Whom earlier rules invited and these do not is no longer invited. Raises as `create` does.
     """
     with platform.transaction() as session:
-        challenge, row = _locked(session, actor, code)
+        challenge, row = locked(session, actor, code)
         answers = answers_of(row.settings)
         intake = intakes.newest(session, challenge.id)
         sets = intake.report.sets if intake and intake.report else ()
@@ -692,12 +639,15 @@ def save_rules(platform: Platform, actor: Actor, code: str, rules: RulesChoice) 
             visibility.change_invitations(session, actor, challenge, rules.people, before)
         except ConflictError as error:
             raise StepError({"invited": str(error)}) from error
-        _save(row, Step.RULES, rules)
+        save(row, Step.RULES, rules)
+        if for_all:
+            row.settings = {name: each for name, each in row.settings.items() if name != PHASES}
         challenge.approves_teams, challenge.most_members = rules.approves_teams, rules.most_members
-        terms.replace_terms(session, actor, challenge, _terms_of(rules, challenge.title))
+        challenge.image_licence, challenge.annotation_licence = rules.image_licence, rules.annotation_licence
+        terms.replace_terms(session, actor, challenge, terms_of(rules, challenge.title))
 
 
-def _terms_of(rules: RulesChoice, title: str) -> NewTerms:
+def terms_of(rules: RulesChoice, title: str) -> NewTerms:
     """The terms that step 5 chose, which name the challenge."""
     return NewTerms(text=draft_rules.terms_of(rules, title))
 
@@ -711,11 +661,17 @@ def _problem_of_people(people: Sequence[str]) -> str:
     return ""
 
 
-def save_page(platform: Platform, actor: Actor, code: str, new: NewTexts) -> None:
-    """Save the texts of the challenge's page. Raises NotFoundError, ForbiddenError, ConflictError."""
+def save_page(
+    platform: Platform, actor: Actor, code: str, new: NewTexts, pictures: ParticipantsPictures
+) -> None:
+    """Save the texts of the challenge's page, and where participants get the pictures.
+
+    Raises NotFoundError, ForbiddenError, ConflictError.
+    """
     with platform.transaction() as session:
-        challenge, _ = _locked(session, actor, code)
+        challenge, _ = locked(session, actor, code)
         texts.replace_texts(session, actor, challenge, new)
+        pictures_from.store(session, actor, challenge, pictures)
     platform.cache.expire_versions()
 
 
@@ -736,7 +692,7 @@ def start_data_set(platform: Platform, actor: Actor, code: str) -> None:
     Raises NotFoundError, ForbiddenError, ConflictError, NoWorkerError.
     """
     with platform.transaction() as session:
-        challenge, _ = _locked(session, actor, code)
+        challenge, _ = locked(session, actor, code)
         intake = intakes.newest(session, challenge.id)
         if intake is None or intake.state is IntakeState.APPLIED:
             intakes.add(session, actor, challenge.id)
@@ -748,7 +704,7 @@ def make_phases(platform: Platform, actor: Actor, code: str) -> None:
     Raises NotFoundError, ForbiddenError, and ConflictError while something is missing.
     """
     with platform.transaction() as session:
-        challenge, row = _locked(session, actor, code)
+        challenge, row = locked(session, actor, code)
         view = view_of(platform, session, challenge)
         assert view is not None
         made_of = _made_of(view.answers, view.intake)
@@ -775,16 +731,17 @@ def make_phases(platform: Platform, actor: Actor, code: str) -> None:
 # opening and deleting
 
 
-def open_now(platform: Platform, actor: Actor, code: str) -> None:
+def open_now(platform: Platform, actor: Actor, code: str, *, without_pictures: bool = False) -> None:
     """Open a draft for the people whom its rules name; its test runs are deleted.
 
-    Raises NotFoundError, ForbiddenError, ConflictError, RateLimitedError after many refusals because another challenge hides what
+    without_pictures: although nobody has said where participants get the pictures. Raises NotFoundError, ForbiddenError, ConflictError, RateLimitedError after many refusals because another challenge hides what
     would be public, and RefusedError with everything that is missing.
     """
     _note_copies(platform, actor, code)
     with platform.transaction() as session:
-        challenge, row = _locked(session, actor, code)
-        tests = _open(platform, session, actor, challenge, row)
+        challenge, row = locked(session, actor, code)
+        reasons = [] if without_pictures or challenge.pictures_from else [NO_PICTURES]
+        tests = _open(platform, session, actor, challenge, row, reasons)
     testing.remove_contents(platform, tests)
     platform.cache.expire_versions()
 
@@ -794,12 +751,17 @@ def _note_copies(platform: Platform, actor: Actor, code: str) -> None:
     if actor.is_admin or actor.user_id is None:
         return
     with platform.transaction() as session:
-        challenge, _ = _locked(session, actor, code)
+        challenge, _ = locked(session, actor, code)
         same_labels.note_opening(session, actor.user_id, challenge.id)
 
 
 def _open(
-    platform: Platform, session: Session, actor: Actor, challenge: Challenge, row: ChallengeDraft
+    platform: Platform,
+    session: Session,
+    actor: Actor,
+    challenge: Challenge,
+    row: ChallengeDraft,
+    further: Sequence[str] = (),  # reasons against it
 ) -> DeletedTests:
     view = view_of(platform, session, challenge)
     assert view is not None
@@ -807,6 +769,7 @@ def _open(
     reasons = [
         ChallengeNotReady(_missing(each)) for each in view.items if each.is_required and not each.is_done
     ]
+    reasons.extend(map(ChallengeNotReady, further))
     if not actor.is_admin and same_labels.hiding_elsewhere(session, challenge.id):
         reasons.append(ChallengeNotReady(COPIES))
     rules = view.answers.rules
@@ -814,9 +777,11 @@ def _open(
     tests = testing.delete_all(session, actor.user_id, challenge)
     visibility.open_challenge(session, actor, challenge, now, view.opens_to)
     row.opens_at, row.refusal = None, ""
-    if rules is not None and rules.opens_at is None:
+    kits.queue_kit(session, challenge.id)
+    if rules is not None:
         for phase in session.scalars(select(Phase).where(Phase.challenge_id == challenge.id)):
-            phase.opens_at = now
+            if view.answers.opens_at(phase.image_set) is None:
+                phase.opens_at = now
     return tests
 
 
@@ -824,12 +789,14 @@ def _missing(item: Item) -> str:
     return f"not done yet: {item.title}" + (f" ({item.text})" if item.text else "")
 
 
-def open_on(platform: Platform, actor: Actor, code: str, at: datetime | None) -> None:
+def open_on(
+    platform: Platform, actor: Actor, code: str, at: datetime | None, *, without_pictures: bool = False
+) -> None:
     """Have a draft open by itself at a time, or no longer. Raises what `open_now` raises, and StepError for a past time."""
     if at is not None:
         _note_copies(platform, actor, code)
     with platform.transaction() as session:
-        challenge, row = _locked(session, actor, code)
+        challenge, row = locked(session, actor, code)
         view = view_of(platform, session, challenge)
         assert view is not None
         if at is not None:
@@ -838,6 +805,8 @@ def open_on(platform: Platform, actor: Actor, code: str, at: datetime | None) ->
                 reasons.append(COPIES)
             if at <= challenges.now(session):
                 raise StepError({"opens_at": "must be in the future; or open the challenge now"})
+            if challenge.pictures_from is None and not without_pictures:
+                reasons.append(NO_PICTURES)
             if reasons:
                 raise StepError({"opens_at": "; ".join(reasons)})
         row.opens_at, row.refusal = at, ""
@@ -871,30 +840,3 @@ def open_due(platform: Platform) -> None:
                 missing = [_missing(each) for each in view.items if each.is_required and not each.is_done]
                 row.refusal = "; ".join(missing + copies)
         testing.remove_contents(platform, tests)
-
-
-def delete_draft(platform: Platform, actor: Actor, code: str) -> None:
-    """Delete a draft with its data and its test runs.
-
-    Raises NotFoundError, ForbiddenError, ConflictError.
-    """
-    with platform.transaction() as session:
-        challenge, _ = _locked(session, actor, code)
-        if not actor.owns_challenge(challenge.id):
-            raise ForbiddenError("Only owners delete a draft")
-        session.refresh(challenge, with_for_update=True)  # nobody adds a row that refers to it
-        tests = testing.delete_all(session, actor.user_id, challenge)
-        unused = intakes.delete_all(session, challenge.id)
-        testing.delete_phases(session, challenge.id)
-        here = challenge.id
-        for table in (TeamMessage, Thread, Question, DataFile, Team, OneTimeLink):
-            session.execute(delete(table).where(table.challenge_id == here))
-        audit.record(
-            session, actor.user_id, "challenge.delete", f"challenge {here}",
-            challenge_id=here, before={"code": code, "title": challenge.title},
-        )  # fmt: skip
-        session.flush()
-        session.execute(delete(Challenge).where(Challenge.id == here))
-    testing.remove_contents(platform, tests)
-    intakes.delete_objects(platform, unused)
-    platform.cache.expire_versions()

@@ -1,7 +1,8 @@
 """What needs an organiser, and how it goes: their challenges as cards, and the overview of each."""
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from sqlalchemy import distinct, func, literal, select
@@ -15,6 +16,7 @@ from app.challenges.phase_rules import PhaseState
 from app.core.access import Action, Actor, require_challenge, rows_for
 from app.evaluation import rescoring, similarity
 from app.evaluation.rescoring import RescoreView, UndecidedCursor
+from app.images import label_reports
 from app.jobs import heartbeats
 from app.models import (
     Approval,
@@ -32,7 +34,7 @@ from app.models import (
 )
 from app.notifications import mailing, threads
 from app.organising import run_counts
-from app.organising.applied_versions import AppliedVersion, versions_of
+from app.organising.applied_versions import AppliedVersion, RequestedCopy, copies_of, versions_of
 from app.organising.run_counts import EMPTY_QUEUE, WaitingForRepair
 from app.organising.submissions import TableQuery, TableRow, load_rows, statement_of
 from app.platform import Platform
@@ -43,6 +45,14 @@ MOST_COUNTED = 10_000  # uploads of the funnel, the latest ones
 LATEST_INVALID = 100  # uploads whose problems are counted
 RECENTLY = timedelta(days=30)  # how far back they go
 MOST_PROBLEMS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How much people wait for an answer to: questions of teams, and reports of labels."""
+
+    questions: int = 0
+    reports: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +73,14 @@ class OrganiserPhase:
     more_failed: bool = False  # failed is a lower bound: older runs were not counted
     damaged: tuple[WaitingForRepair, ...] = ()  # damaged files whose repair runs are waiting for
     alike: int = 0  # pairs of similar results that were not dismissed
+    rescore_seconds: int | None = (
+        None  # that scoring all its results again would take; None if nobody can say
+    )
+
+    @property
+    def needs_publishing(self) -> bool:
+        """Whether boards would switch only when an organiser publishes what scoring everything again gives."""
+        return bool(self.results) and self.shown_ground_truth != self.ground_truth and not self.phase.is_draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +199,7 @@ def overview(platform: Platform, actor: Actor, following: UndecidedCursor | None
 
 @dataclass(frozen=True, slots=True)
 class PhaseList:
-    """The phases of a challenge. versions: of the annotation of each, newest first."""
+    """The phases of a challenge. versions: of the annotation of each, newest first; copies: earlier ones that were asked for."""
 
     code: str
     title: str
@@ -189,6 +207,7 @@ class PhaseList:
     phases: tuple[OrganiserPhase, ...]
     lacks_worker: bool
     versions: Mapping[int, tuple[AppliedVersion, ...]]
+    copies: Mapping[int, RequestedCopy] = field(default_factory=dict)
 
 
 def phases_of(
@@ -198,9 +217,12 @@ def phases_of(
     with platform.snapshot() as session:
         challenge = require_challenge(session, actor, code, Action.READ_ORGANISING)
         found = load_overview(session, challenges.phases_of(session, code), following)
-        versions = versions_of(session, [row.phase.id for row in found.phases])
+        phase_ids = [row.phase.id for row in found.phases]
+        versions, copies = versions_of(session, phase_ids), copies_of(session, phase_ids)
     is_viewed = actor.views_challenge(challenge.id)
-    return PhaseList(challenge.code, challenge.title, is_viewed, found.phases, found.lacks_worker, versions)
+    return PhaseList(
+        challenge.code, challenge.title, is_viewed, found.phases, found.lacks_worker, versions, copies
+    )
 
 
 def load_overview(
@@ -212,7 +234,7 @@ def load_overview(
     rescores = rescoring.open_rescores(session, [phase.id for phase in phases], following)
     newest, shown = challenges.truth_versions(session)
     not_offered = challenges.reasons_not_offered(session)
-    alike = similarity.count_open(session)
+    alike, pace = similarity.count_open(session), rescoring.pace(session)
     may_wait = RunState.QUEUED in beyond or any(queues.get(phase.id, EMPTY_QUEUE).queued for phase in phases)
     lacks_worker = may_wait and not heartbeats.alive_workers(session)
     found = tuple(
@@ -231,6 +253,7 @@ def load_overview(
             more_failed=RunState.FAILED in beyond,
             damaged=damaged.get(phase.id, ()),
             alike=alike.get(phase.id, 0),
+            rescore_seconds=pace.expected_seconds(queue.results),
         )
         for phase in phases
     )
@@ -238,14 +261,17 @@ def load_overview(
 
 
 def needs_of(
-    code: str, phases: Iterable[OrganiserPhase], waiting_teams: int, mail: MailState, open_threads: int
+    code: str, phases: Iterable[OrganiserPhase], waiting_teams: int, mail: MailState, asked: Asked
 ) -> tuple[Need, ...]:
     """Return what waits for an organiser, what keeps people from submitting first."""
     here = f"/organise/challenges/{code}"
     found = [need for row in phases for need in _needs_of_phase(here, row)]
-    if open_threads:
-        title = f"{plural(open_threads, 'question')} of teams"
+    if asked.questions:
+        title = f"{plural(asked.questions, 'question')} of teams"
         found.append(Need(title, "", f"{here}/threads?state=open", "Answer"))
+    if asked.reports:
+        title = f"{plural(asked.reports, 'report')} of labels"
+        found.append(Need(title, "", f"{here}/label-reports?state=open", "Look at them"))
     if waiting_teams:
         title = (
             f"{waiting_teams} teams wait for approval" if waiting_teams > 1 else "1 team waits for approval"
@@ -296,8 +322,12 @@ def _needs_of_phase(here: str, row: OrganiserPhase) -> Iterator[Need]:
         title = f"{each.runs} {'run waits' if each.runs == 1 else 'runs wait'} for a repair"
         yield Need(title, f"A {each.what} on the server is damaged; its admins see which.", truth, "Details")
     if row.rescore and row.rescore.failed:
-        title = f"The re-scoring of {phase.image_set} waits for {row.rescore.failed} decisions"
-        yield Need(title, "The boards switch once all are made.", truth, "Decide")
+        title = f"The re-scoring of {phase.image_set} waits for {plural(row.rescore.failed, 'decision')}"
+        yield Need(title, "The boards stay as they are until all are made.", truth, "Decide")
+    elif row.rescore and row.rescore.has_preview:
+        title = f"The scores of {phase.image_set} under version {row.ground_truth} are ready"
+        text = "The boards show the old ones until you publish them."
+        yield Need(title, text, f"/organise/rescores/{row.rescore.id}", "Look at the preview")
     if row.alike:
         title = f"{row.alike} similar {'pair' if row.alike == 1 else 'pairs'} of methods in {phase.image_set}"
         yield Need(title, "", f"/organise/phases/{phase.id}/alike", "Compare")
@@ -323,19 +353,21 @@ def cards(platform: Platform, actor: Actor) -> Cards:
         listed = session.scalars(select(Challenge).where(theirs).order_by(Challenge.id.desc())).all()
         found = load_overview(session, challenges.read_phases(session, actor))
         teams, mail = _teams(session, [each.id for each in listed]), _mail_states(session)
-        asked = _open_threads(session, actor, [each.id for each in listed])
+        asked = _asked(session, actor, [each.id for each in listed])
     return Cards(
         tuple(
-            _card(actor, each, found.phases, teams.get(each.id, (0, 0)), mail(each.id), asked.get(each.id, 0))
+            _card(actor, each, found.phases, teams.get(each.id, (0, 0)), mail(each.id), asked[each.id])
             for each in listed
         ),
         found.lacks_worker,
     )
 
 
-def _open_threads(session: Session, actor: Actor, challenge_ids: Iterable[int]) -> dict[int, int]:
-    """Count the questions of teams that wait for an answer in the challenges that the actor organises, not only views."""
-    return threads.count_open(session, [each for each in challenge_ids if actor.organises_challenge(each)])
+def _asked(session: Session, actor: Actor, challenge_ids: Iterable[int]) -> Mapping[int, Asked]:
+    """Count what people wait for an answer to, in the challenges that the actor organises, not only views."""
+    theirs = [each for each in challenge_ids if actor.organises_challenge(each)]
+    questions, reports = threads.count_open(session, theirs), label_reports.count_open(session, theirs)
+    return defaultdict(Asked, {each: Asked(questions.get(each, 0), reports.get(each, 0)) for each in theirs})
 
 
 def _card(
@@ -344,7 +376,7 @@ def _card(
     phases: Sequence[OrganiserPhase],
     teams: tuple[int, int],
     mail: MailState,
-    open_threads: int,
+    asked: Asked,
 ) -> Card:
     own = [row for row in phases if row.phase.challenge_id == challenge.id]
     total, waiting = teams
@@ -357,7 +389,7 @@ def _card(
         teams=total,
         results=sum(row.results for row in own),
         queued=sum(row.queued + row.running for row in own),
-        needs=needs_of(challenge.code, own, waiting, mail, open_threads),
+        needs=needs_of(challenge.code, own, waiting, mail, asked),
     )
 
 
@@ -376,7 +408,7 @@ def challenge_overview(platform: Platform, actor: Actor, code: str) -> Challenge
         phases = {each.id: each for each in challenges.phases_of(session, code)}
         found = load_overview(session, phases.values())
         total, waiting = _teams(session, [challenge.id]).get(challenge.id, (0, 0))
-        asked = _open_threads(session, actor, [challenge.id]).get(challenge.id, 0)
+        asked = _asked(session, actor, [challenge.id])[challenge.id]
         latest = load_rows(session, actor, phases, statement_of(challenge.id, TableQuery(), (), None, LATEST))
         return ChallengeOverview(
             code=challenge.code,

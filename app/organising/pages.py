@@ -12,11 +12,17 @@ from app.challenges.challenges import organised_phase
 from app.core.access import Action, Actor
 from app.evaluation import rescoring
 from app.evaluation.rescoring import RescoreChoice, UndecidedCursor
-from app.organising import drafts
+from app.images import covers
+from app.intake import diff_pictures, going_back, version_diffs
+from app.intake.diff_pictures import PictureNumber
+from app.intake.going_back import GoingBack
+from app.organising import applied_versions, drafts
 from app.organising import overview as organising_overview
+from app.organising.applied_versions import Note, VersionNumber
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
 from app.web.forms import LONGEST_REASON, Form, OrBlank, TheForm
+from app.web.route_marks import marked
 
 RunNumber = Annotated[
     int | None,
@@ -78,7 +84,8 @@ def _phases(
     form: Form | None = None,
 ) -> Response:
     view = organising_overview.phases_of(platform, actor, challenge, following)
-    return render(request, template, view=view, following=following, form=form or Form())
+    strips = {row.phase.id: covers.first_thumbnails(platform, row.phase) for row in view.phases}
+    return render(request, template, view=view, strips=strips, following=following, form=form or Form())
 
 
 @router.get("/phases/{phase_id}/ground-truth")
@@ -91,6 +98,116 @@ def ground_truth_of_phase(
         f"/organise/challenges/{quote(phase.challenge)}/ground-truth{_query(following)}#phase-{phase_id}"
     )
     return RedirectResponse(address, status_code=303)
+
+
+@router.get("/phases/{phase_id}/ground-truth/{version}")
+def version_of_phase(
+    request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int, version: VersionNumber
+) -> Response:
+    """Show a version of the annotation of a phase, what was counted in it, and what can be done with it."""
+    return _version(request, platform, actor, phase_id, version)
+
+
+def _version(
+    request: Request,
+    platform: Platform,
+    actor: Actor,
+    phase_id: int,
+    version: int,
+    form: Form | None = None,
+) -> Response:
+    view = applied_versions.version_of_phase(platform, actor, phase_id, version)
+    return render(request, "organisers/version.html", view=view, form=form or Form())
+
+
+@router.post("/phases/{phase_id}/ground-truth/{version}/note")
+@marked(done="The note is saved.")
+def write_note(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    phase_id: int,
+    version: VersionNumber,
+    form: TheForm,
+) -> Response:
+    """Say what is new in a version, for the organisers of the challenge alone."""
+    with form.showing_errors():
+        applied_versions.write_note(platform, actor, phase_id, version, form.read(Note))
+        return RedirectResponse(f"/organise/phases/{phase_id}/ground-truth/{version}", status_code=303)
+    return _version(request, platform, actor, phase_id, version, form)
+
+
+@router.post("/phases/{phase_id}/ground-truth/{version}/use")
+def go_back(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    phase_id: int,
+    version: VersionNumber,
+    form: TheForm,
+) -> Response:
+    """Go back to an earlier version: a worker stores it again as the next one."""
+    with form.showing_errors(names={"note": "copy-note"}):
+        going_back.request(platform, actor, phase_id, version, form.read(GoingBack))
+        return _to_phase(phase_id)
+    return _version(request, platform, actor, phase_id, version, form)
+
+
+@router.get("/phases/{phase_id}/ground-truth/{version}/changes/{before}")
+def changes(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    phase_id: int,
+    version: VersionNumber,
+    before: VersionNumber,
+) -> Response:
+    """Show what changed in a version since another one, once a worker has compared them for you."""
+    view = version_diffs.view(platform, actor, phase_id, before, version)
+    shown = diff_pictures.shown(platform, actor, phase_id, before, version)
+    return render(request, "organisers/changes.html", view=view, shown=shown)
+
+
+@router.post("/phases/{phase_id}/ground-truth/{version}/changes/{before}")
+def compare(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    phase_id: int,
+    version: VersionNumber,
+    before: VersionNumber,
+) -> Response:
+    """Have a worker find what changed in a version since another one, for you alone."""
+    version_diffs.request(platform, actor, phase_id, before, version)
+    address = f"/organise/phases/{phase_id}/ground-truth/{version}/changes/{before}"
+    return RedirectResponse(address, status_code=303)
+
+
+@router.post("/phases/{phase_id}/ground-truth/{version}/changes/{before}/drawn")
+def draw_changes(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    phase_id: int,
+    version: VersionNumber,
+    before: VersionNumber,
+) -> Response:
+    """Have a worker draw some images that differ, for you alone."""
+    diff_pictures.request(platform, actor, phase_id, before, version)
+    address = f"/organise/phases/{phase_id}/ground-truth/{version}/changes/{before}#pictures"
+    return RedirectResponse(address, status_code=303)
+
+
+@router.get("/phases/{phase_id}/ground-truth/{version}/changes/{before}/drawn/{number}")
+def drawn_change(
+    platform: ThePlatform,
+    actor: CurrentActor,
+    phase_id: int,
+    version: VersionNumber,
+    before: VersionNumber,
+    number: PictureNumber,
+) -> Response:
+    """Return a picture of what changed, while it is there."""
+    content = diff_pictures.picture(platform, actor, phase_id, before, version, number)
+    return Response(content, media_type="image/jpeg", headers={"Cache-Control": "no-store"})
 
 
 def _query(following: UndecidedCursor | None) -> str:
@@ -140,6 +257,7 @@ class Place(BaseModel):
 
 
 @router.post("/runs/{run_id}/decision")
+@marked(done="Your decision is recorded.")
 def decide(
     request: Request, platform: ThePlatform, actor: CurrentActor, run_id: int, form: TheForm
 ) -> Response:

@@ -30,6 +30,7 @@ from app.web.dependencies import (
     requires,
 )
 from app.web.forms import LONGEST_REASON, Form, TheForm
+from app.web.route_marks import marked
 from app.web.zones import in_form, zone_field
 
 router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
@@ -202,6 +203,7 @@ def close(
 
 
 @router.post("/phases/{phase_id}/pause")
+@marked(done="Scoring is paused.")
 def pause(
     request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int, form: TheForm
 ) -> Response:
@@ -213,6 +215,7 @@ def pause(
 
 
 @router.post("/phases/{phase_id}/resume")
+@marked(done="Scoring goes on.")
 def resume(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:
     """Resume scoring of a phase."""
     pausing.resume(platform, actor, phase_id)
@@ -220,6 +223,7 @@ def resume(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Respons
 
 
 @router.post("/phases/{phase_id}/slots")
+@marked(done="The extra slots are granted.")
 def grant(
     request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int, form: TheForm
 ) -> Response:
@@ -235,6 +239,7 @@ def grant(
 
 
 @router.post("/slots/{slot_id}/take-back")
+@marked(done="The extra slot is revoked.")
 def take_back(platform: ThePlatform, actor: CurrentActor, slot_id: int, form: TheForm) -> Response:
     """Revoke an unused extra slot."""
     phase_id = quotas.revoke_slot(platform, actor, slot_id, form.text("reason", LONGEST_REASON))

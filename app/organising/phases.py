@@ -144,7 +144,7 @@ class PhaseSheet:
 
 
 PRODUCT = "-//heldout//phases//EN"
-MEMORY_PER_BYTE: Final = 3  # that the check of a file needs, see docs/organise.md
+MEMORY_PER_BYTE: Final = 3  # that the check of a file needs, see docs/organise/rules.md
 LIMITS: Final = ("max_boxes", "max_total_lines", "max_lines", "max_unpacked_bytes", "max_file_bytes")
 ONLY_RAISED: Final = ("max_lines", "max_unpacked_bytes", "max_file_bytes")  # scoring asks for them, too
 SETTINGS: Final = {
@@ -214,7 +214,7 @@ def _event(phase: PhaseView, what: str, moment: datetime, address: str, now: dat
     if what == "closes":
         event.add(
             "description",
-            f"An upload that was started before may be confirmed for another {_minutes(phase.grace_in_force)}.",
+            f"An upload that was started before may be confirmed up to {_minutes(phase.grace_in_force)} later.",
         )
     return event
 

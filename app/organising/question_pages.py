@@ -14,6 +14,7 @@ from app.platform import Platform
 from app.submissions.questions import NewQuestion
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
 from app.web.forms import Form, TheForm
+from app.web.route_marks import marked
 
 router = APIRouter(
     prefix="/organise/challenges/{challenge}/questions", dependencies=[requires(Action.ORGANISE)]
@@ -56,6 +57,7 @@ def _read(form: Form) -> NewQuestion:
 
 
 @router.post("")
+@marked(done="The question is added.")
 def add(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
 ) -> Response:
@@ -67,6 +69,7 @@ def add(
 
 
 @router.post("/description")
+@marked(done="The rule is saved.")
 def set_description_rule(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
 ) -> Response:
@@ -78,6 +81,7 @@ def set_description_rule(
 
 
 @router.post("/{question_id}")
+@marked(done="The question is saved.")
 def change(
     request: Request,
     platform: ThePlatform,
@@ -95,6 +99,7 @@ def change(
 
 
 @router.post("/{question_id}/delete")
+@marked(done="The question is deleted.")
 def delete(platform: ThePlatform, actor: CurrentActor, challenge: str, question_id: int) -> Response:
     """Delete a question with its answers."""
     questions.delete_question(platform, actor, challenge, question_id)

@@ -83,18 +83,22 @@ def add_question(platform: Platform, actor: Actor, code: str, new: NewQuestion) 
         asked = questions_of(session, challenge.id)
         if len(asked) >= MOST_QUESTIONS:
             raise RefusedError([TooManyQuestions(f"a challenge asks at most {MOST_QUESTIONS} questions")])
-        last = select(func.coalesce(func.max(Question.position), 0)).where(
-            Question.challenge_id == challenge.id
-        )
-        question = Question(
-            challenge_id=challenge.id, position=(session.scalar(last) or 0) + 1, **_columns_of(new)
-        )
-        session.add(question)
-        session.flush()
+        question = ask(session, challenge, new)
         _changed(session, actor, challenge, "question.add", question, after=_facts(new))
         view = question_view(question)
     platform.cache.expire_versions()
     return view
+
+
+def ask(session: Session, challenge: Challenge, new: NewQuestion) -> Question:
+    """Add a question of a locked challenge, after the others."""
+    last = select(func.coalesce(func.max(Question.position), 0)).where(Question.challenge_id == challenge.id)
+    question = Question(
+        challenge_id=challenge.id, position=(session.scalar(last) or 0) + 1, **_columns_of(new)
+    )
+    session.add(question)
+    session.flush()
+    return question
 
 
 def change_question(

@@ -17,6 +17,7 @@ from app.people.login_pages import logged_in
 from app.platform import Platform
 from app.web.dependencies import SESSION_COOKIE, CurrentActor, ThePlatform, limited, render, requires
 from app.web.forms import Form, TheForm
+from app.web.route_marks import marked
 
 router = APIRouter()
 
@@ -76,6 +77,7 @@ def _back(challenge: str) -> Response:
 
 
 @router.post(HERE + "/invitations/{invitation_key}/revoke", dependencies=[requires(Action.NAME_ORGANISERS)])
+@marked(done="The invitation is revoked.")
 def revoke(platform: ThePlatform, actor: CurrentActor, challenge: str, invitation_key: str) -> Response:
     """Revoke a link that has not been used."""
     roles.revoke_invitation(platform, actor, challenge, invitation_key)
@@ -83,6 +85,7 @@ def revoke(platform: ThePlatform, actor: CurrentActor, challenge: str, invitatio
 
 
 @router.post(HERE + "/leave", dependencies=[requires(Action.READ_PEOPLE)])
+@marked(done="You have left the organisers of the challenge.")
 def leave(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
     """Leave the people of a challenge."""
     roles.leave(platform, actor, challenge)
@@ -90,6 +93,7 @@ def leave(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Respons
 
 
 @router.post(HERE + "/{user_id}/role", dependencies=[requires(Action.OWN)])
+@marked(done="The role is changed.")
 def set_role(
     platform: ThePlatform,
     actor: CurrentActor,
@@ -103,6 +107,7 @@ def set_role(
 
 
 @router.post(HERE + "/{user_id}/remove", dependencies=[requires(Action.OWN)])
+@marked(done="The person is removed.")
 def remove(platform: ThePlatform, actor: CurrentActor, challenge: str, user_id: int) -> Response:
     """Remove somebody from the people of a challenge."""
     roles.remove_organiser(platform, actor, challenge, user_id)

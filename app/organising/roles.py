@@ -347,12 +347,6 @@ def grant(platform: Platform, email: str, granted: Grant, code: str | None = Non
         return True
 
 
-def challenges_with_organisers(platform: Platform) -> tuple[OrganisedChallenge, ...]:
-    """Return every challenge, newest first."""
-    with platform.transaction() as session:
-        return tuple(OrganisedChallenge(each.code, each.title) for each in challenges.all_challenges(session))
-
-
 def organised_challenge(platform: Platform, actor: Actor, code: str) -> OrganisedChallenge:
     """Return the people of a challenge that the actor organises or views. Raises NotFoundError, ForbiddenError."""
     with platform.transaction() as session:

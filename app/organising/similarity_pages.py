@@ -9,6 +9,7 @@ from app.evaluation.similarity import Dismissal
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
 from app.web.forms import Form, TheForm
+from app.web.route_marks import marked
 
 router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 
@@ -44,6 +45,7 @@ def _pairs(
 
 
 @router.post("/alike/{pair_id}/dismiss")
+@marked(done="The two results are no longer listed.")
 def dismiss(
     request: Request, platform: ThePlatform, actor: CurrentActor, pair_id: int, form: TheForm
 ) -> Response:
@@ -54,6 +56,7 @@ def dismiss(
 
 
 @router.post("/alike/{pair_id}/restore")
+@marked(done="The two results are listed again.")
 def restore(platform: ThePlatform, actor: CurrentActor, pair_id: int) -> Response:
     """Restore a dismissed pair."""
     return _to(similarity.restore(platform, actor, pair_id))

@@ -44,6 +44,7 @@ from app.models import (
     User,
 )
 from app.platform import Platform
+from app.results.recording import is_no_preview
 from app.results.scores import load_headlines
 from app.results.submissions import QuotaEffect, quota_effect
 from app.web.forms import OrBlank
@@ -216,7 +217,8 @@ class SubmissionTable:
     is_viewed: bool  # the reader may only read
 
 
-_LATEST = select(func.max(Run.id)).where(Run.result_id == Result.id).correlate(Result).scalar_subquery()
+_OWN = Run.result_id == Result.id, is_no_preview()
+_LATEST = select(func.max(Run.id)).where(*_OWN).correlate(Result).scalar_subquery()
 _UNSUBMITTED: Final[Mapping[RowState, ColumnElement[bool]]] = {
     RowState.RECEIVING: Upload.state == UploadState.RECEIVING,
     RowState.RECEIVED: Upload.state == UploadState.RECEIVED,

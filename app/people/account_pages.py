@@ -27,6 +27,7 @@ from app.web.dependencies import (
     requires,
 )
 from app.web.forms import Form, TheForm
+from app.web.route_marks import marked
 
 router = APIRouter()
 
@@ -94,6 +95,7 @@ def _offer(request: Request, token: str, form: Form) -> Response:
 
 
 @router.post("/confirm-address/{token}", dependencies=[requires(Action.REGISTER), limited(Limited.LOGIN)])
+@marked(done="Your e-mail address is confirmed. You can enter hidden test sets and log in again.")
 def confirm(
     request: Request, platform: ThePlatform, actor: CurrentActor, token: str, form: TheForm
 ) -> Response:
@@ -107,10 +109,9 @@ def confirm(
             request, "confirmation/unusable.html", code=CODES[used.outcome], outcome=used.outcome.value
         )
     back = local_path(unquote(request.cookies.get(RETURN_COOKIE, "/account")))
-    confirmed = f"/account/address?confirmed=true&next={quote(back)}"
-    response: Response = RedirectResponse(confirmed, status_code=303)
+    response: Response = RedirectResponse(back, status_code=303)
     if used.session_token is not None:
-        response = logged_in(request, platform, used.session_token, confirmed)
+        response = logged_in(request, platform, used.session_token, back)
     response.delete_cookie(RETURN_COOKIE, path="/")
     return response
 
@@ -119,24 +120,13 @@ def confirm(
 def address(
     request: Request,
     platform: ThePlatform,
-    confirmed: Annotated[bool, Query(description="whether it was confirmed just now")] = False,  # noqa: FBT002
     next_page: Annotated[str, Query(alias="next", description="where to go on")] = "/account",
 ) -> Response:
     """Show the account's address, whether it is confirmed, and the form to change it."""
-    back = local_path(next_page)
-    response = _address(request, platform, Form(), was_confirmed=confirmed, back=back)
-    return response if confirmed else _remembering(request, response, back)
+    return _remembering(request, _address(request, platform, Form()), local_path(next_page))
 
 
-def _address(
-    request: Request,
-    platform: Platform,
-    form: Form,
-    *,
-    wait: datetime | None = None,
-    was_confirmed: bool = False,
-    back: str = "/account",
-) -> Response:
+def _address(request: Request, platform: Platform, form: Form, wait: datetime | None = None) -> Response:
     response = render(
         request,
         "confirmation/address.html",
@@ -145,8 +135,6 @@ def _address(
         place=mail_location(platform.settings),
         form=form,
         wait=wait,
-        was_confirmed=was_confirmed,
-        back=back,
     )
     response.headers["Cache-Control"] = "no-store"
     return response
@@ -165,11 +153,11 @@ def change(request: Request, platform: ThePlatform, actor: CurrentActor, form: T
         try:
             return _sent(request, platform, accounts.change(platform, actor, form.read(NewAddress)))
         except WrongPasswordError:
-            form.refuse({"password": "is wrong"}, 403)
+            form.refuse({"password": "wrong password"}, 403)
     return _address(request, platform, form)
 
 
 def _sent(request: Request, platform: Platform, wait: datetime | None) -> Response:
     if wait is not None:
-        return _address(request, platform, Form(), wait=wait)
+        return _address(request, platform, Form(), wait)
     return RedirectResponse("/account/address", status_code=303)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import Session
 
-from app.core.access import Actor, visible_to
+from app.core.access import Actor, require_active, visible_to
 from app.core.errors import (
     ConflictError,
     InvitationEnded,
@@ -219,6 +219,7 @@ def accept(session: Session, actor: Actor, token: str) -> int:
     assert actor.user_id is not None
     lock_person(session, actor.user_id)
     invitation, team = _locked(session, actor, hash_of_token(token))
+    require_active(session, team.challenge_id)
     raise_if_refused(_refusals(session, team, teams.membership_in(session, actor.user_id, team.challenge_id)))
     invitation.uses_left -= 1
     join(session, team, actor.user_id)

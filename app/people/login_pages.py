@@ -125,6 +125,7 @@ def sessions(request: Request, platform: ThePlatform, actor: CurrentActor) -> Re
 
 
 @router.post("/account/sessions/{key}/end", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+@marked(done="That browser is logged out.")
 def end_session(platform: ThePlatform, actor: CurrentActor, key: SessionKey) -> Response:
     """Log out another browser."""
     people_sessions.end_one(platform, actor, key)

@@ -40,6 +40,7 @@ from app.web.dependencies import (
     requires,
 )
 from app.web.forms import Form, TheForm
+from app.web.route_marks import marked
 
 router = APIRouter()
 log = structlog.get_logger()
@@ -217,6 +218,7 @@ def linked(request: Request, platform: ThePlatform, actor: CurrentActor) -> Resp
     "/account/logins/{provider}/unlink",
     dependencies=[requires(Action.MANAGE_ACCOUNT), recently_logged_in()],
 )
+@marked(done="The account of the login provider is no longer linked.")
 def unlink(platform: ThePlatform, actor: CurrentActor, provider: str) -> Response:
     """Unlink a provider's login from this account."""
     openid.unlink(platform, actor, provider)

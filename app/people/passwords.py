@@ -26,12 +26,12 @@ BETWEEN = re.compile(r"[\s.@_+-]+")  # separators between the words of names and
 
 
 def password_problem(password: str, about: Iterable[str], common: Collection[str]) -> str | None:
-    """Return why this password is not accepted, as a message to follow "the password"; None if it is accepted.
+    """Return why this password is not accepted, as a message; None if it is accepted.
 
     about: name and e-mail address of its owner; common: common passwords, case folded.
 
     >>> password_problem("Monkey12345!", [], {"monkey"})
-    'is too easy to guess; choose another'
+    'this password is too easy to guess; choose another'
     >>> password_problem("correct horse battery", [], {"monkey"})
     """
     if len(password) < MIN_LENGTH:
@@ -41,11 +41,11 @@ def password_problem(password: str, about: Iterable[str], common: Collection[str
     text = _folded(password)
     unit = _repeated(text)
     if unit != text and (unit in common or len(unit) < 4):
-        return "repeats a few characters or a common password; choose another"
+        return "this password repeats a few characters or a common password; choose another"
     if any(form in common for form in (text, SIGNS.sub("", text), SIGNS_AND_DIGITS.sub("", text))):
-        return "is too easy to guess; choose another"
+        return "this password is too easy to guess; choose another"
     if len(_without(text, about)) < MIN_OWN:
-        return "is little more than your name or e-mail address; choose another"
+        return "this password is little more than your name or e-mail address; choose another"
     return None
 
 
@@ -123,7 +123,7 @@ def common_passwords() -> frozenset[str]:
 def accepted_password(password: str, *about: str) -> str:
     """Return the password if its owner may use it; `about` is the owner's name and address.
 
-    Raises ValueError with the problem, as the rest of a sentence.
+    Raises ValueError with the problem.
     """
     problem = password_problem(password, about, common_passwords())
     if problem:

@@ -173,7 +173,7 @@ def change(request: Request, platform: ThePlatform, actor: CurrentActor, form: T
     try:
         count = recovery.change(platform, actor, cookie, passwords)
     except WrongPasswordError:
-        form.refuse({"present_password": "is wrong"}, 403)
+        form.refuse({"present_password": "wrong password"}, 403)
         return _change_form(request, form)
     except ValueError as error:
         form.refuse({"password": str(error)})

@@ -237,6 +237,13 @@ def select_sessions(
     )
 
 
+def count_sessions(session: Session, user_id: int, lifetimes: LoginSettings) -> int:
+    """Count a person's live sessions."""
+    is_theirs = (LoginSession.user_id == user_id, ~LoginSession.awaits_code)
+    statement = select(func.count()).select_from(LoginSession)
+    return session.scalar(statement.where(*is_theirs, *_is_live(lifetimes.session_idle))) or 0
+
+
 def browsers_of(session: Session, user_id: int) -> frozenset[str]:
     """Return the browser names of a person's remembered logins, except logins that are waiting for a code."""
     of_person = (LoginSession.user_id == user_id, ~LoginSession.awaits_code)

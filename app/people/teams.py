@@ -25,7 +25,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, aliased
 
 from app.core import audit
-from app.core.access import Action, Actor, require_challenge
+from app.core.access import Action, Actor, require_active, require_challenge
 from app.core.errors import (
     ConflictError,
     ForbiddenError,
@@ -653,14 +653,14 @@ def _remove_person(session: Session, team: Team, user_id: int) -> None:
 def managed(session: Session, actor: Actor, team_id: int, reason: str = "") -> Team:
     """Return a team that the reader may change, locked: owners may, and organisers if they give a reason.
 
-    Raises NotFoundError, ForbiddenError, MalformedError without a reason.
+    Raises NotFoundError, ForbiddenError, MalformedError without a reason, ConflictError if the challenge is archived.
     """
     team = lock_team(session, team_id)
     mine = member(session, team_id, actor.user_id)
-    if team is not None and mine is not None and mine.is_owner:
-        return team
-    if team is not None and actor.organises_challenge(team.challenge_id):
-        if not reason:
+    is_owner = mine is not None and mine.is_owner
+    if team is not None and (is_owner or actor.organises_challenge(team.challenge_id)):
+        require_active(session, team.challenge_id)
+        if not is_owner and not reason:
             raise MalformedError("Give a reason; organisers need one to change a team")
         return team
     if mine is None or team is None:

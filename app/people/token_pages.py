@@ -15,6 +15,7 @@ from app.people.tokens import DEFAULT_LIFETIME, LIFETIMES, NewToken
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, recently_logged_in, render, requires
 from app.web.forms import Form, TheForm
+from app.web.route_marks import marked
 
 router = APIRouter()
 
@@ -80,6 +81,7 @@ def create_token(request: Request, platform: ThePlatform, actor: CurrentActor, f
 
 
 @router.post("/account/tokens/revoke-all", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+@marked(done="All tokens are revoked.")
 def revoke_all_tokens(platform: ThePlatform, actor: CurrentActor) -> Response:
     """Revoke every token."""
     people_tokens.revoke_all(platform, actor.user_id)
@@ -87,6 +89,7 @@ def revoke_all_tokens(platform: ThePlatform, actor: CurrentActor) -> Response:
 
 
 @router.post("/account/tokens/{token_id}/revoke", dependencies=[requires(Action.MANAGE_ACCOUNT)])
+@marked(done="The token is revoked. What was submitted with it stays.")
 def revoke_token(platform: ThePlatform, actor: CurrentActor, token_id: int) -> Response:
     """Revoke a token."""
     people_tokens.revoke_token(platform, actor.user_id, token_id)

@@ -236,6 +236,8 @@ def compute(platform: Platform, payload: Mapping[str, Any]) -> None:
         if is_analysed(session, run_id):
             return
         run = scored_runs.scored_run(session, run_id)
+        if run is None and scored_runs.was_discarded(session, run_id):
+            return
         if run is None:
             raise NotFoundError(f"there is no scored run {run_id} with statistics")
         archive_key, description_key = source_of(session, run_id)

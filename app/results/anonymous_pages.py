@@ -7,6 +7,7 @@ from app.core.access import Action
 from app.core.rate_limits import Limited
 from app.results import anonymous_links
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
+from app.web.route_marks import marked
 
 router = APIRouter()
 
@@ -35,6 +36,7 @@ def links(request: Request, platform: ThePlatform, actor: CurrentActor, result_i
 
 
 @router.post("/results/{result_id}/links", dependencies=[requires(Action.LINK), limited(Limited.CHANGE)])
+@marked(done="The link is created.")
 def create(platform: ThePlatform, actor: CurrentActor, result_id: int) -> Response:
     """Create an anonymous link."""
     anonymous_links.create(platform, actor, result_id)
@@ -42,6 +44,7 @@ def create(platform: ThePlatform, actor: CurrentActor, result_id: int) -> Respon
 
 
 @router.post("/links/{link_id}/revoke", dependencies=[requires(Action.LINK)])
+@marked(done="The link is revoked.")
 def revoke(platform: ThePlatform, actor: CurrentActor, link_id: int) -> Response:
     """Revoke an anonymous link."""
     result_id = anonymous_links.revoke(platform, actor, link_id)
@@ -49,6 +52,7 @@ def revoke(platform: ThePlatform, actor: CurrentActor, link_id: int) -> Response
 
 
 @router.post("/links/{link_id}/reveal", dependencies=[requires(Action.LINK)])
+@marked(done="The link shows names now.")
 def reveal(platform: ThePlatform, actor: CurrentActor, link_id: int) -> Response:
     """Reveal an anonymous link, which then redirects to the submission."""
     result_id = anonymous_links.reveal(platform, actor, link_id)

@@ -4,7 +4,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from app.core import audit
-from app.core.access import Action, Actor, rows_for
+from app.core.access import Action, Actor, require_active, rows_for
 from app.core.errors import ConflictError, FieldsError, NotFoundError, TooLateError
 from app.jobs import events, queue
 from app.models import Challenge, EventKind, Method, Phase, Result, ResultState, Run, RunState
@@ -129,6 +129,7 @@ def refund(platform: Platform, actor: Actor, result_id: int, reason: str) -> int
         if row is None:
             raise NotFoundError(f"there is no result {result_id}")
         method, challenge_id, phase_id, dataset = row
+        require_active(session, challenge_id)
         teams.lock_team(session, method.team_id)  # whose confirmation may be reading its quota now
         result = session.get_one(Result, result_id, with_for_update=True)
         is_counted = session.scalar(select(Result.id).where(Result.id == result_id, counts()))

@@ -29,7 +29,7 @@ def cancel(platform: ThePlatform, actor: CurrentActor, submission_id: int) -> Su
 
 
 @router.post(
-    "/organise/results/{result_id}/refund", dependencies=[requires(Action.ORGANISE)], tags=["organising"]
+    "/organise/results/{result_id}/refund", dependencies=[requires(Action.ORGANISE)], tags=["organisers"]
 )
 def refund(platform: ThePlatform, actor: CurrentActor, result_id: int, requested: Refund) -> SubmissionView:
     """Give the quota of a result back to its team. The score stays; the team sees the reason."""

@@ -9,11 +9,13 @@ from app.results.details import DetailRequest
 from app.results.submission_pages import submission_page
 from app.web.dependencies import CurrentActor, ThePlatform, requires
 from app.web.forms import LONGEST_REASON, TheForm
+from app.web.route_marks import marked
 
 router = APIRouter()
 
 
 @router.post("/submissions/{submission_id}/cancel", dependencies=[requires(Action.SUBMIT)])
+@marked(done="The submission is cancelled. It costs no quota.")
 def cancel(platform: ThePlatform, actor: CurrentActor, submission_id: int) -> Response:
     """Cancel what still waits of a submission."""
     cancelling.cancel(platform, actor, submission_id)
@@ -21,6 +23,7 @@ def cancel(platform: ThePlatform, actor: CurrentActor, submission_id: int) -> Re
 
 
 @router.post("/organise/results/{result_id}/refund", dependencies=[requires(Action.ORGANISE)])
+@marked(done="The result does not count against the quota any more.")
 def refund(
     request: Request, platform: ThePlatform, actor: CurrentActor, result_id: int, form: TheForm
 ) -> Response:

@@ -32,6 +32,7 @@ from app.models import (
     Team,
     Upload,
 )
+from app.results.recording import is_no_preview
 
 
 def disclosure_changes(session: Session, phase_id: int) -> list[DisclosureChange]:
@@ -117,7 +118,7 @@ def _used(teams: Subquery, phase_id: int) -> Select[int, int, int, int, int, int
         .join(result, true())
         .join(Submission, result.c.submission_id == Submission.id)
         .join(Submission.upload)
-        .join(Run, and_(Run.result_id == result.c.id, Run.state == RunState.SCORED))
+        .join(Run, and_(Run.result_id == result.c.id, Run.state == RunState.SCORED, is_no_preview()))
         .where(Method.team_id == teams.c.id)
         .correlate(teams)
     )
@@ -172,7 +173,7 @@ def scored_results(session: Session, phase_id: int) -> dict[int, dict[int, int]]
     statement = (
         select(Run.team_id, Result.competition, func.count())
         .join(Run.result)
-        .where(Result.phase_id == phase_id, Run.state == RunState.SCORED)
+        .where(Result.phase_id == phase_id, Run.state == RunState.SCORED, is_no_preview())
         .group_by(Run.team_id, Result.competition)
     )
     found: dict[int, dict[int, int]] = {}

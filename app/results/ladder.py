@@ -4,13 +4,13 @@ import json
 from dataclasses import dataclass, replace
 
 import structlog
-from sqlalchemy import and_, func, select, update
+from sqlalchemy import ColumnElement, and_, exists, func, select, update
 from sqlalchemy.orm import Session, aliased
 
 import heldout_scoring
 from app.jobs import sandbox
 from app.jobs.sandbox import ChildLimits, LimitExceededError, run_in_subprocess
-from app.models import ClassScore, Disclosure, Phase, Result, Run, RunState
+from app.models import ClassScore, Disclosure, Phase, Result, ResultState, Run, RunState
 from app.platform import Platform
 from app.results import scored_runs
 from app.results.scored_runs import ScoredRun
@@ -103,13 +103,14 @@ def show_own(session: Session, phase_id: int) -> None:
 
 
 def carry_over(session: Session, rescore_id: int) -> None:
-    """For each run of a re-scoring, show the mean of the same result as before, with its new score.
+    """For each run of a re-scoring, show the mean of the same result as before, with its new score; its own if that has none.
 
-    Call it before their boards switch. A result that shows the mean of one that was not re-scored keeps showing the old mean.
+    Call it before their boards switch. Withdrawn results whose means are shown stay steps.
     """
-    old, shown, again = aliased(Run), aliased(Run), aliased(Run)
+    old, shown, again, own = aliased(Run), aliased(Run), aliased(Run), aliased(Run)
     places = (
-        select(Result.id.label("result_id"), func.coalesce(again.id, shown.id).label("shown_id"))
+        select(Result.id.label("result_id"), func.coalesce(again.id, own.id).label("shown_id"))
+        .join(own, and_(own.rescore_id == rescore_id, own.result_id == Result.id))
         .join(old, old.id == Result.published_run_id)
         .join(shown, shown.id == old.ladder_run_id)
         .outerjoin(
@@ -129,6 +130,27 @@ def carry_over(session: Session, rescore_id: int) -> None:
         )
         .values(ladder_run_id=places.c.shown_id),
         execution_options={"synchronize_session": False},
+    )
+    steps = select(own.ladder_run_id).where(own.rescore_id == rescore_id, own.ladder_run_id.is_not(None))
+    session.execute(
+        update(Run).where(Run.id.in_(steps), Run.ladder_run_id.is_(None)).values(ladder_run_id=Run.id),
+        execution_options={"synchronize_session": False},
+    )
+
+
+def is_step(result: type[Result] = Result) -> ColumnElement[bool]:
+    """Whether the mean of a result is shown for another one on a board."""
+    own, other, shown = aliased(Run), aliased(Run), aliased(Result)
+    return (
+        exists()
+        .where(
+            own.result_id == result.id,
+            other.ladder_run_id == own.id,
+            shown.published_run_id == other.id,
+            shown.id != result.id,
+            shown.state == ResultState.SCORED,
+        )
+        .correlate(result)
     )
 
 

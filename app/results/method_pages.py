@@ -1,56 +1,21 @@
-"""Pages: a method, and the forms to change and publish it."""
+"""Pages: the forms to change and publish a method."""
 
 from dataclasses import asdict
-from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from app.core.access import Action
-from app.core.errors import NotFoundError
 from app.core.rate_limits import Limited
 from app.results import methods as views
-from app.results.methods import MethodPage
 from app.submissions import methods
 from app.submissions.methods import MethodEdit
 from app.submissions.questions import FIELD, answers_sent
-from app.web.dependencies import CurrentActor, ThePlatform, limited, mark_as_of, render, requires
+from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
 from app.web.forms import Form, TheForm
-from app.web.tables import bibtex
+from app.web.route_marks import marked
 
 router = APIRouter()
-
-Kind = Annotated[Literal["html", "bib"], Query(alias="format")]
-
-
-@router.get("/methods/{method_id}", dependencies=[requires(Action.READ_SUBMISSION)])
-def method(
-    request: Request, platform: ThePlatform, actor: CurrentActor, method_id: int, kind: Kind = "html"
-) -> Response:
-    """Show a method, its results, and its earlier descriptions; or its citation, once it is public."""
-    page = views.method_page(platform, actor, method_id)
-    mark_as_of(request, page.challenge)
-    citation = _citation(page, platform.settings.address)
-    if kind == "bib":
-        if citation is None:
-            raise NotFoundError(f"method {method_id} is not public yet")
-        return Response(citation, media_type="application/x-bibtex")
-    return render(request, "methods/method.html", page=page, citation=citation)
-
-
-def _citation(page: MethodPage, address: str) -> str | None:
-    """Format a public method as BibTeX."""
-    method = page.method
-    if method.public_at is None:
-        return None
-    fields = {
-        "author": method.contributors or page.team,
-        "title": method.title or method.name,
-        "year": str(method.public_at.year),
-        "howpublished": f"{address.rstrip('/')}/methods/{method.id}",
-        "note": f"{method.name}, {page.challenge_title}",
-    }
-    return bibtex(f"{method.name}-{method.id}", fields)
 
 
 @router.get("/methods/{method_id}/edit", dependencies=[requires(Action.CHANGE_METHOD)])
@@ -64,6 +29,7 @@ def form(request: Request, platform: ThePlatform, actor: CurrentActor, method_id
 @router.post(
     "/methods/{method_id}/edit", dependencies=[requires(Action.CHANGE_METHOD), limited(Limited.CHANGE)]
 )
+@marked(done="The method is saved.")
 def edit(
     request: Request, platform: ThePlatform, actor: CurrentActor, method_id: int, form: TheForm
 ) -> Response:
@@ -78,6 +44,7 @@ def edit(
 
 
 @router.post("/methods/{method_id}/public", dependencies=[requires(Action.PUBLISH)])
+@marked(done="The method is public now.")
 def make_public(platform: ThePlatform, actor: CurrentActor, method_id: int) -> Response:
     """Make a method public."""
     methods.make_public(platform, actor, method_id)

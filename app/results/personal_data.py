@@ -34,6 +34,8 @@ from app.models import (
     Event,
     Identity,
     InvitedPerson,
+    LabelEdit,
+    LabelReport,
     LoginSession,
     MailChoice,
     MailRequest,
@@ -57,10 +59,11 @@ from app.models import (
     Upload,
     User,
 )
-from app.people import teams
+from app.people import sessions, teams
 from app.people.accounts import lock_admins
 from app.people.locking import lock_person
 from app.people.sessions import check_owner, lock_owner, password_hash_of
+from app.people.tokens import is_live
 from app.platform import Platform
 from app.results import withdrawing
 from app.submissions.methods import NAMES_PEOPLE
@@ -176,6 +179,15 @@ class OwnResults:
     is_alone: bool
     private: int  # results that are not public
     public: int
+
+
+@dataclass(frozen=True, slots=True)
+class AccountSummary:
+    """What the page of an account says beside its links: live sessions, active tokens, and linked logins."""
+
+    sessions: int
+    tokens: int
+    logins: int
 
 
 PAGE = 500  # rows for each statement of an export
@@ -353,10 +365,21 @@ def exported(user_id: int) -> Iterator[tuple[str, Select[*tuple[Any, ...]]]]:
     yield "thread_messages", select(
         ThreadMessage.id, ThreadMessage.thread_id.label("thread"), ThreadMessage.text, ThreadMessage.created_at
     ).where(ThreadMessage.author_id == user_id)  # fmt: skip
+    yield "label_reports", select(
+        LabelReport.id, Challenge.code.label("challenge"), Phase.image_set, LabelReport.image, LabelReport.kind,
+        LabelReport.text, LabelReport.version, LabelReport.created_at, LabelReport.closed_at, LabelReport.answer,
+        LabelReport.corrected_in,
+    ).join(LabelReport.phase).join(Phase.challenge).where(LabelReport.user_id == user_id)  # fmt: skip
     yield "team_messages", select(
         TeamMessage.id, Challenge.code.label("challenge"), TeamMessage.title, TeamMessage.text, TeamMessage.created_at,
         TeamMessage.sent_at,
     ).join(Challenge, Challenge.id == TeamMessage.challenge_id).where(TeamMessage.created_by == user_id)  # fmt: skip
+    yield "label_edits", select(  # whose values only workers can read
+        func.row_number().over(order_by=(LabelEdit.saved_at, LabelEdit.id)).label("id"),
+        Challenge.code.label("challenge"), Phase.image_set, LabelEdit.image, LabelEdit.saved_at,
+    ).join(Phase, Phase.id == LabelEdit.phase_id).join(Phase.challenge).where(
+        LabelEdit.user_id == user_id
+    )  # fmt: skip
     yield "actions", select(AuditRecord.id, AuditRecord.at, AuditRecord.action, AuditRecord.subject).where(
         AuditRecord.user_id == user_id
     )  # fmt: skip
@@ -396,6 +419,19 @@ def own_results(platform: Platform, actor: Actor) -> tuple[OwnResults, ...]:
     assert actor.user_id is not None
     with platform.transaction() as session:
         return select_own_results(session, actor.user_id)
+
+
+def account_summary(platform: Platform, actor: Actor) -> AccountSummary:
+    """Count what gives access to the reader's account."""
+    assert actor.user_id is not None
+    active = select(func.count()).select_from(ApiToken).where(ApiToken.user_id == actor.user_id, *is_live())
+    linked = select(func.count()).select_from(Identity).where(Identity.user_id == actor.user_id)
+    with platform.reading() as session:
+        return AccountSummary(
+            sessions.count_sessions(session, actor.user_id, platform.settings),
+            session.scalar(active) or 0,
+            session.scalar(linked) or 0,
+        )
 
 
 def export(platform: Platform, actor: Actor) -> Iterator[str]:

@@ -20,14 +20,17 @@ from app.web.dependencies import (
     requires,
 )
 from app.web.forms import Form, TheForm
+from app.web.route_marks import marked
 
 router = APIRouter(dependencies=[requires(Action.MANAGE_ACCOUNT)])
 
 
 @router.get("/account")
-def account(request: Request) -> Response:
-    """Show the account."""
-    response = render(request, "profiles/account.html")
+def account(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
+    """Show the account, with the state of what its pages are about."""
+    response = render(
+        request, "profiles/account.html", summary=personal_data.account_summary(platform, actor)
+    )
     response.headers["Cache-Control"] = "no-store"
     return response
 
@@ -40,12 +43,19 @@ def profile(request: Request, platform: ThePlatform, actor: CurrentActor) -> Res
 
 
 @router.post("/account/profile")
+@marked(done="Your profile is saved.")
 def change(request: Request, platform: ThePlatform, actor: CurrentActor, form: TheForm) -> Response:
     """Change the profile."""
     with form.showing_errors():
         personal_data.change(platform, actor, form.read(Profile))
         return RedirectResponse("/account", status_code=303)
     return render(request, "profiles/profile.html", form=form)
+
+
+@router.get("/account/data")
+def data(request: Request) -> Response:
+    """Say what the export of the reader's data holds."""
+    return render(request, "profiles/data.html")
 
 
 @router.get("/account/data.json", dependencies=[recently_logged_in(), limited(Limited.VIEW)])
@@ -79,7 +89,7 @@ def end_account(request: Request, platform: ThePlatform, actor: CurrentActor, fo
         try:
             personal_data.end_account(platform, actor, form.read(Deletion))
         except WrongPasswordError:
-            form.refuse({"password": "is wrong"}, 403)
+            form.refuse({"password": "wrong password"}, 403)
             return _deletion(request, platform, form)
         response = render(request, "profiles/deleted.html")
         response.delete_cookie(SESSION_COOKIE)

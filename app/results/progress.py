@@ -12,6 +12,7 @@ from app.jobs import places
 from app.jobs.places import Places, Waiting, causes, poll_interval
 from app.models import Job, Result, ResultState, Run, RunState, Submission
 from app.platform import Platform
+from app.results.recording import is_no_preview
 from app.results.submissions import ANY_RUN, visible_submissions
 
 
@@ -30,9 +31,8 @@ class LatestRun:
 
 def latest_runs(session: Session, actor: Actor, submission_id: int) -> list[LatestRun]:
     """Return the latest run of each result of a submission that the reader may see."""
-    latest = (
-        select(func.max(ANY_RUN.id)).where(ANY_RUN.result_id == Result.id).correlate(Result).scalar_subquery()
-    )
+    own = ANY_RUN.result_id == Result.id, is_no_preview(ANY_RUN)
+    latest = select(func.max(ANY_RUN.id)).where(*own).correlate(Result).scalar_subquery()
     statement = (
         select(Run, Result.state, *causes())
         .select_from(Result)

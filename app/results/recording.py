@@ -16,6 +16,7 @@ from sqlalchemy import (
     and_,
     case,
     cast,
+    exists,
     func,
     insert,
     literal,
@@ -32,6 +33,8 @@ from app.jobs import queue
 from app.models import (
     Board,
     Challenge,
+    ChallengeOrganiser,
+    ChallengeRole,
     ChallengeVisibility,
     ClassScore,
     Decision,
@@ -41,14 +44,17 @@ from app.models import (
     Publication,
     Result,
     ResultState,
+    Role,
     Run,
     RunState,
+    Submission,
+    User,
 )
 from app.results import outcomes
 from app.submissions.methods import SHOWN_STATES
 
 # created once: an alias costs more than the rest of a statement
-OTHER_RESULT, PLACED_RESULT = aliased(Result), aliased(Result)
+OTHER_RESULT, PLACED_RESULT, PUBLISHED_RESULT = aliased(Result), aliased(Result), aliased(Result)
 NO_RUN: Final[Cast[int | None]] = cast(null(), BigInteger)
 
 
@@ -168,10 +174,10 @@ def _append(
     changed = published.returning(
         Result.phase_id, Result.competition, Result.id, run.label("run_id"), Result.published_generation
     ).cte("changed")
-    columns = ("phase_id", "competition", "result_id", "run_id", "generation", "is_test")
+    columns = ("phase_id", "competition", "result_id", "run_id", "generation", "is_test", "by_organisers")
     statement = (
         insert(Publication)
-        .from_select(columns, select(changed, is_test(changed.c.phase_id)))
+        .from_select(columns, select(changed, is_test(changed.c.phase_id), by_organisers(changed.c.id)))
         .returning(Publication.phase_id, Publication.competition)
     )
     rows = session.execute(statement, execution_options={"synchronize_session": False}).all()
@@ -186,6 +192,25 @@ def is_test(phase_id: SQLColumnExpression[int]) -> ColumnElement[bool]:
     return visibility.where(Phase.id == phase_id).scalar_subquery() == ChallengeVisibility.DRAFT
 
 
+def by_organisers(result_id: SQLColumnExpression[int]) -> ColumnElement[bool]:
+    """Whether whoever submitted a result organises its challenge now, or is an admin."""
+    submission = aliased(Submission)
+    organises = exists().where(
+        ChallengeOrganiser.challenge_id == Phase.challenge_id,
+        ChallengeOrganiser.user_id == submission.user_id,
+        ChallengeOrganiser.role != ChallengeRole.VIEWER,
+    )
+    is_admin = exists().where(User.id == submission.user_id, User.role == Role.ADMIN)
+    return (
+        select(or_(organises, is_admin))
+        .select_from(PUBLISHED_RESULT)
+        .join(submission, submission.id == PUBLISHED_RESULT.submission_id)
+        .join(Phase, Phase.id == PUBLISHED_RESULT.phase_id)
+        .where(PUBLISHED_RESULT.id == result_id)
+        .scalar_subquery()
+    )
+
+
 def take_off_board(session: Session, result: Result) -> None:
     """End the publication of a result, if it has one. Its board's figures are redrawn in any case."""
     queue.add_board(session, result.phase_id, result.competition)
@@ -198,6 +223,7 @@ def take_off_board(session: Session, result: Result) -> None:
                 run_id=None,
                 generation=result.published_generation,
                 is_test=session.scalar(select(is_test(literal(result.phase_id)))),
+                by_organisers=session.scalar(select(by_organisers(literal(result.id)))),
             )
         )
     result.published_run_id, result.published_generation = None, None
@@ -268,6 +294,12 @@ def former_results(phase_id: int, competition: int, before: datetime) -> Subquer
         )
     )  # fmt: skip
     return statement.subquery()
+
+
+def is_no_preview(run: type[Run] = Run) -> ColumnElement[bool]:
+    """Whether a run is more than a preview for organisers: an ordinary one, or one of a re-scoring that a board has shown."""
+    shown = exists().where(Publication.result_id == run.result_id, Publication.run_id == run.id)
+    return or_(run.rescore_id.is_(None), shown.correlate(run))
 
 
 def current_results(phase_id: int, competition: int) -> Subquery:

@@ -10,11 +10,13 @@ from app.results.submission_pages import submission_page
 from app.submissions import methods
 from app.web.dependencies import CurrentActor, ThePlatform, requires
 from app.web.forms import LONGEST_REASON, TheForm
+from app.web.route_marks import marked
 
 router = APIRouter()
 
 
 @router.post("/results/{result_id}/withdraw", dependencies=[requires(Action.WITHDRAW)])
+@marked(done="The result is withdrawn.")
 def withdraw(
     request: Request, platform: ThePlatform, actor: CurrentActor, result_id: int, form: TheForm
 ) -> Response:
@@ -28,6 +30,7 @@ def withdraw(
 
 
 @router.post("/submissions/{submission_id}/public", dependencies=[requires(Action.PUBLISH)])
+@marked(done="The method is public now.")
 def make_public(platform: ThePlatform, actor: CurrentActor, submission_id: int) -> Response:
     """Make the method of a submission public."""
     method = submissions.submission_page(platform, actor, submission_id).method

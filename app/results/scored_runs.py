@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import and_, select, true
+from sqlalchemy import and_, or_, select, true
 from sqlalchemy.orm import Session, joinedload
 
 import heldout_scoring
-from app.challenges.challenges import is_open_to_others
+from app.challenges.challenges import is_open_to_others, organised_by
 from app.core.access import Action, Actor, ResultVisibility, rows_for
 from app.models import Challenge, ClassScore, GroundTruth, Method, Phase, Result, Run, RunState, Submission
 from app.people.teams import is_public
+from app.results.recording import is_no_preview
 
 WITH_SOURCES: Final = (
     joinedload(Run.result).joinedload(Result.submission).joinedload(Submission.upload),
@@ -79,8 +80,16 @@ def _report(
     )
 
 
+def was_discarded(session: Session, run_id: int) -> bool:
+    """Whether the scores of a run were discarded with its re-scoring, so that nothing is computed from them any more."""
+    return session.scalar(select(Run.state).where(Run.id == run_id)) is RunState.ABANDONED
+
+
 def visible_run(session: Session, actor: Actor, run_id: int) -> tuple[Run, Phase] | None:
-    """Return a run whose submission the reader may see, and its phase; of other teams, only runs on boards."""
+    """Return a run whose submission the reader may see, and its phase; of other teams, only runs on boards.
+
+    Nobody but the organisers sees the run of a re-scoring that is not published.
+    """
     on_board = and_(
         is_public(),
         is_open_to_others(Result.phase_id, Result.submission_id),
@@ -98,6 +107,6 @@ def visible_run(session: Session, actor: Actor, run_id: int) -> tuple[Run, Phase
         .join(Run.result)
         .join(Result.phase)
         .join(Result.method)
-        .where(Run.id == run_id, shown)
+        .where(Run.id == run_id, shown, or_(organised_by(actor), is_no_preview()))
     )
     return session.execute(statement).one_or_none()

@@ -41,7 +41,12 @@ def mine(request: Request, platform: ThePlatform, actor: CurrentActor, before: B
     page, quotas = submissions.own_page(platform, actor, before)
     older = f"/submissions?before={page.next}" if page.next else None
     return render(
-        request, "submissions/mine.html", rows=page.rows, older=older, quota=quotas, is_first=before is None
+        request,
+        "submissions/mine.html",
+        methods=submissions.by_method(page.rows),
+        older=older,
+        quota=quotas,
+        is_first=before is None,
     )
 
 

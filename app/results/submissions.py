@@ -51,6 +51,7 @@ from app.results.details import (
     seconds_between,
 )
 from app.results.exhibits import ClassValue
+from app.results.recording import is_no_preview
 from app.results.scores import RunScores, load_headlines, load_scores
 from app.results.withdrawing import withdrawal_refusal
 from app.submissions import quotas
@@ -205,6 +206,9 @@ class SubmissionRow:
     is_waiting: bool = False  # no worker has started it: its team can cancel it
     waits_for: Wait | None = None  # None if it does not wait
     name: str = ""  # of the competition
+    method_id: int = 0
+    upload_id: uuid.UUID | None = None  # for its team, to submit its archive again
+    challenge_title: str = ""
 
     @property
     def shown_state(self) -> str:
@@ -212,6 +216,14 @@ class SubmissionRow:
         if self.quota is QuotaEffect.CANCELLED:
             return "cancelled"
         return self.run_state if self.state is ResultState.PENDING else self.state
+
+
+def by_method(rows: Sequence[SubmissionRow]) -> tuple[tuple[SubmissionRow, ...], ...]:
+    """Return the rows in groups of one method, in the order of their first rows."""
+    methods: dict[int, list[SubmissionRow]] = {}
+    for row in rows:
+        methods.setdefault(row.method_id, []).append(row)
+    return tuple(map(tuple, methods.values()))
 
 
 def run_view(
@@ -428,13 +440,14 @@ def runs_of(session: Session, submission_id: int) -> list[ShownRun]:
     """Return the results of a submission, each with the run to show: the board's, else the latest."""
     latest = (
         select(ANY_RUN.id)
-        .where(ANY_RUN.result_id == Result.id)
+        .where(ANY_RUN.result_id == Result.id, is_no_preview(ANY_RUN))
         .order_by((ANY_RUN.id == Result.published_run_id).desc().nulls_last(), ANY_RUN.id.desc())
         .limit(1)
         .correlate(Result)
         .scalar_subquery()
     )
-    count = select(func.count()).where(ANY_RUN.result_id == Result.id).correlate(Result).scalar_subquery()
+    own = ANY_RUN.result_id == Result.id, is_no_preview(ANY_RUN)
+    count = select(func.count()).where(*own).correlate(Result).scalar_subquery()
     statement = (
         select(Result, Run, count, GroundTruth.version)
         .select_from(Result)
@@ -480,9 +493,8 @@ def rows_of_teams(
 
     only_public: leave out private ones; before: the last submission of the previous page.
     """
-    latest = (
-        select(func.max(ANY_RUN.id)).where(ANY_RUN.result_id == Result.id).correlate(Result).scalar_subquery()
-    )
+    own = ANY_RUN.result_id == Result.id, is_no_preview(ANY_RUN)
+    latest = select(func.max(ANY_RUN.id)).where(*own).correlate(Result).scalar_subquery()
     result = contains_eager(Run.result)
     statement = (
         select(Run, quota_effect(), _is_waiting())
@@ -492,7 +504,7 @@ def rows_of_teams(
         .join(Result.method)
         .join(Run, Run.id == func.coalesce(Result.published_run_id, latest))
         .options(
-            result.contains_eager(Result.submission).load_only(Submission.created_at),
+            result.contains_eager(Result.submission).load_only(Submission.created_at, Submission.upload_id),
             result.contains_eager(Result.phase).joinedload(Phase.challenge),
             result.contains_eager(Result.method).load_only(Method.name, Method.public_at),
         )
@@ -582,6 +594,9 @@ def _shown_rows(
             is_public=result.method.public_at is not None,
             quota=one.quota,
             is_waiting=one.is_waiting,
+            method_id=result.method_id,
+            upload_id=result.submission.upload_id if one.quota else None,
+            challenge_title=challenge.title,
         )
 
     return RowPage(tuple(map(shown, page.rows)), page.next)

@@ -9,7 +9,7 @@ from app.core.errors import ConflictError, ForbiddenError, MalformedError, NotFo
 from app.jobs import queue
 from app.models import Decision, Method, Phase, Result, ResultState, Run, RunState
 from app.platform import Platform
-from app.results import outcomes, recording
+from app.results import ladder, outcomes, recording
 from app.submissions import methods
 from app.submissions.acceptance import COUNTED_STATES
 
@@ -60,6 +60,11 @@ def withdraw(platform: Platform, actor: Actor, result_id: int, reason: str | Non
     return submission_id
 
 
+def _is_ended(run: Run, *, is_step: bool) -> bool:
+    """Whether a withdrawal ends a run. A re-scoring scores a result on whose mean a ladder shows for another one."""
+    return run.rescore_id is None or not is_step or run.state in (RunState.REFUSED, RunState.FAILED)
+
+
 def withdraw_in(session: Session, actor: Actor, result_id: int, reason: str | None) -> int:
     """Withdraw a result as `withdraw` does, in the transaction of the caller; nothing is changed if this raises."""
     reason = (reason or "").strip() or None
@@ -77,10 +82,13 @@ def withdraw_in(session: Session, actor: Actor, result_id: int, reason: str | No
     )
     if refusal is not None:
         raise refusal
-    for run in runs:
+    is_step = bool(session.scalar(select(ladder.is_step()).where(Result.id == result_id)))
+    ended = [run for run in runs if _is_ended(run, is_step=is_step)]
+    for run in ended:
         _end_for_withdrawal(run, actor)
     for job in jobs:
-        session.delete(job)
+        if job.run_id in {run.id for run in ended}:
+            session.delete(job)
     recording.take_off_board(session, result)
     audit.record(
         session,

@@ -91,7 +91,9 @@ def refusals(
 
 
 def _period_refusals(now: datetime, phase: PhaseView, started_at: datetime) -> Iterable[Refusal]:
-    if phase.state is PhaseState.UPCOMING:
+    if phase.archived_at is not None:
+        yield PhaseClosed(f"the challenge was archived on {date_in_words(phase.archived_at)}")
+    elif phase.state is PhaseState.UPCOMING:
         yield PhaseNotOpen(f"the phase {phase.image_set} opens on {date_in_words(phase.opens_at)}")
     elif phase.closes_at is not None and now >= phase.closes_at:
         in_time = started_at < phase.closes_at and now < phase.closes_at + phase.grace_in_force

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 import heldout_scoring
 from app.challenges import challenges
 from app.challenges.challenges import is_known_to_others, is_open_to_others
-from app.core.access import Action, Actor, ResultVisibility, rows_for
+from app.core.access import Action, Actor, ResultVisibility, require_active, rows_for
 from app.core.audit import RecordFields, record
 from app.core.database import violated_constraint
 from app.core.errors import (
@@ -277,8 +277,8 @@ def _given_data(training: Training, competitions: Sequence[heldout_scoring.Compe
     given = [each for each in competitions if not each.own_data]
     if given and not training.given_data_only:
         yield (
-            f"state that only the given training and validation data was used ({_numbers(given, 'allow')} "
-            "no other; in the API: given_data_only)"
+            f"tick “only the given training and validation data was used”: {_numbers(given, 'allow')} "
+            "no other data (in the API: given_data_only)"
         )
     painted = [each for each in given if each.task == "segmentation"]
     if painted and training.annotation is None:
@@ -392,19 +392,22 @@ def without_people(changes: Iterable[MethodRevision]) -> tuple[MethodRevision, .
     return tuple(change for change in kept if change.before)
 
 
-def training_text(training: Training, *, is_baseline: bool) -> str:
-    """Return a statement on training data as text for readers.
+def training_text(training: Training, *, is_baseline: bool, any_data: bool | None = None) -> str:
+    """Return a statement on training data as text for readers; any_data: what of it concerns competitions of such a track alone.
 
     >>> training_text(Training(other_data="ImageNet", no_excluded_data=True), is_baseline=False)
     'ImageNet'
     >>> training_text(Training(given_data_only=True, annotation=TrainingAnnotation.BOXES), is_baseline=False)
     'Given data only, with segmentations and boxes'
+    >>> both = Training(given_data_only=True, other_data="ImageNet", no_excluded_data=True)
+    >>> [training_text(both, is_baseline=False, any_data=any_data) for any_data in (None, False, True)]
+    ['Given data only; ImageNet', 'Given data only', 'ImageNet']
     """
     parts = []
-    if training.given_data_only:
+    if training.given_data_only and not (any_data and training.other_data):
         annotation = f", with {training.annotation.value}" if training.annotation else ""
         parts.append(f"Given data only{annotation}")
-    if training.other_data:
+    if training.other_data and (any_data is not False or not training.given_data_only):
         parts.append(training.other_data)
     return "; ".join(parts) or ("Not stated (baseline)" if is_baseline else "Not stated")
 
@@ -473,6 +476,7 @@ def require_method(session: Session, actor: Actor, action: Action, method_id: in
     if method is None:
         whose = "there is" if action is Action.ORGANISE else "your team has"
         raise NotFoundError(f"{whose} no method {method_id}")
+    require_active(session, method.challenge_id)
     return method
 
 

@@ -20,7 +20,7 @@ from app.challenges.challenges import (
     tasks_of,
 )
 from app.core import audit
-from app.core.access import Actor
+from app.core.access import Actor, require_active
 from app.core.errors import ConflictError, FieldsError, NotFoundError, QuotaUsed, Refusal
 from app.core.names import lookalike_key
 from app.core.paging import RowPage, page_of
@@ -493,7 +493,7 @@ def grant(platform: Platform, actor: Actor, phase_id: int, wanted: NewSlots) -> 
     Raises NotFoundError for a phase that the reader does not organise, MalformedError for an unknown team or task.
     """
     with platform.transaction() as session:
-        phase = challenges.require_phase(session, actor, phase_id)
+        phase = challenges.require_phase(session, actor, phase_id, lock=True)
         team_id = team_called(session, phase.challenge_id, lookalike_key(wanted.team))
         if team_id is None:
             raise FieldsError({"team": f"there is no team {wanted.team!r} in {phase.challenge}"})
@@ -529,6 +529,7 @@ def revoke_slot(platform: Platform, actor: Actor, slot_id: int, reason: str) -> 
         if found is None or not actor.organises_challenge(found[1]):
             raise NotFoundError(f"there is no extra slot {slot_id}")
         slot, challenge_id = found
+        require_active(session, challenge_id)
         teams.lock_team(session, slot.team_id)  # whose confirmation may be using it now
         if slot_id not in free_slots(session, slot.phase_id, slot.team_id).get(slot.task, ()):
             raise ConflictError("This extra slot has already been used or revoked, or has expired")

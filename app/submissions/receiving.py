@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 
 from app.challenges import challenges
 from app.challenges.terms import refusals_of_upload
-from app.core.access import Action, Actor
+from app.core.access import Action, Actor, require_active
 from app.core.errors import (
     CheckBusyError,
     ChecksumError,
@@ -84,6 +84,7 @@ def create_upload(
     with platform.transaction() as session:
         if found.is_draft:
             challenges.keep_dates(session, found.id)
+        require_active(session, found.challenge_id)
         raise_if_refused(refusals_of_upload(session, actor, found))
         team_id = teams.own_or_new_team(session, actor.user_id, found.challenge_id)
         retention.check_storage_quota(platform, session, actor.user_id, team_id, metadata.size)

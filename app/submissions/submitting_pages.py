@@ -29,6 +29,7 @@ from app.web.dependencies import (
     requires,
 )
 from app.web.forms import Form, TheForm
+from app.web.route_marks import marked
 
 router = APIRouter()
 
@@ -58,6 +59,7 @@ def upload(
 
 
 @router.post("/uploads/{upload_id}", dependencies=[requires(Action.SUBMIT), limited(Limited.UPLOAD)])
+@marked(done="It is submitted. The score appears on this page.")
 async def submit(
     request: Request, platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID, form: TheForm
 ) -> Response:

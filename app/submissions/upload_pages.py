@@ -54,6 +54,7 @@ async def check(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID
 
 
 @router.post("/uploads/{upload_id}/delete", dependencies=[CHANGE])
+@marked(done="The upload is deleted.")
 def remove(platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID) -> Response:
     """Delete an unconfirmed upload."""
     receiving.delete_upload(platform, actor, upload_id)

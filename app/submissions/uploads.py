@@ -30,7 +30,7 @@ import heldout_scoring
 from app.challenges.challenges import PhaseView, offered_competitions
 from app.core.access import Action, Actor, rows_for
 from app.core.errors import BadRequestError, NotFoundError
-from app.models import Phase, Result, ResultState, Submission, Upload, UploadState
+from app.models import Method, Phase, Result, ResultState, Submission, Upload, UploadState
 from app.models.table import enum_type
 from app.platform import Platform
 from app.storage import DIGEST
@@ -184,6 +184,7 @@ class UploadRow:
     started_at: datetime
     expires_at: datetime | None
     submissions: list[int]
+    methods: list[str]  # of these submissions, in their order
     check: CheckState | None = None  # of a received upload that was not checked yet
 
     @property
@@ -288,6 +289,17 @@ _NUMBERS: Final = select(
 
 # the submissions confirmed from an upload
 _SUBMISSIONS: Final = _NUMBERS.where(Submission.upload_id == Upload.id).correlate(Upload).scalar_subquery()
+
+_METHODS: Final = (
+    select(
+        func.coalesce(func.array_agg(aggregate_order_by(Method.name, Submission.id)), text("'{}'::varchar[]"))
+    )
+    .select_from(Submission)
+    .join(Submission.method)
+    .where(Submission.upload_id == Upload.id)
+    .correlate(Upload)
+    .scalar_subquery()
+)
 
 _OTHER: Final = aliased(Upload)
 # the team's submissions in the phase that have the same bytes, from other uploads
@@ -427,6 +439,7 @@ def _uploads_of_teams(
             _problems().label("problems"),
             expires_at(retention).label("expires_at"),
             _SUBMISSIONS.label("submissions"),
+            _METHODS.label("methods"),
             _check().label("check"),
         )
         .options(defer(Upload.report), joinedload(Upload.phase).joinedload(Phase.challenge))
@@ -449,6 +462,7 @@ def _uploads_of_teams(
             started_at=upload.started_at,
             expires_at=row.expires_at,
             submissions=row.submissions,
+            methods=row.methods,
             check=row.check,
         )
 

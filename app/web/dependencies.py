@@ -35,6 +35,7 @@ from app.models import ChallengeVisibility
 from app.platform import Platform
 from app.web import formats
 from app.web.addresses import address_of
+from app.web.done import splices_of_done
 from app.web.forms import Form
 from app.web.markdown import foreign_images, markdown
 from app.web.theme import Theme, splices_of_theme, theme_of
@@ -225,6 +226,7 @@ def render_template(template: str, **context: Any) -> str:
         "theme": "",
         "site": SiteView(),
         "service": None,
+        "preparing": "",
         "is_shared": False,
     }
     return _templates.get_template(template).render(everywhere | context)
@@ -253,11 +255,12 @@ def render(request: Request, template: str, *, code: int = 200, **context: Any) 
         # the page of an error waits for nothing
         "site": context.get("site") or (platform.site() if code < 400 else platform.last_site[0]),
         "service": service_line(request),
+        "preparing": platform.preparing if code < 400 else "",
         "theme": "" if (theme := theme_of(request)) is Theme.SYSTEM else theme,
         "is_shared": False,
     }
     page = _templates.get_template(template).render(everywhere | context)
-    for splice in splices_of_view(request):
+    for splice in (*splices_of_view(request), *splices_of_done(request)):
         page = page.replace(splice.marker.decode(), splice.content.decode(), 1)
     return HTMLResponse(page, status_code=code)
 
@@ -304,6 +307,7 @@ def render_shared(
             "address": platform.settings.address,
             "site": platform.site(),
             "service": service_line(request),
+            "preparing": platform.preparing,
             "is_shared": True,
         }
         page = render_template(template, **here, **read())
@@ -314,6 +318,7 @@ def render_shared(
     splices = (
         *splices_of_theme(request),
         *splices_of_view(request),
+        *splices_of_done(request),
         *(Splice(marker.encode(), part.encode()) for marker, part in of_reader),
     )
     return conditional_response(request, shared, "text/html", is_private=actor.is_logged_in, splices=splices)

@@ -51,7 +51,7 @@ from app.web.dependencies import render, wants_json
 
 log = structlog.get_logger()
 
-DISK_FULL = "53100"  # SQLSTATE
+DISK_FULL, REFERS_TO_NOTHING = "53100", "23503"  # SQLSTATE
 TUS_VERSION = "1.0.0"
 
 Problems = list[ProblemItem]
@@ -109,6 +109,9 @@ def _answer_failure(request: Request, error: Exception) -> Response:
             return respond(request, NotFoundError, "There is nothing at this address")
         detail = "The request has a value that cannot be stored: a NUL character, or a number out of range"
         return respond(request, MalformedError, detail)
+    if sqlstate(error) == REFERS_TO_NOTHING:
+        log.info("deleted meanwhile", path=_logged_path(request))
+        return respond(request, NotFoundError, "What this belongs to was deleted a moment ago")
     if sqlstate(error) == DISK_FULL:
         log.error("database disk full", path=_logged_path(request))
         detail = "The database is out of disk space. Nothing was saved or counted; please try again later"

@@ -11,7 +11,7 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from app.web.charts.shapes import place
-from app.web.zones import WITH_WEEKDAY, aoe
+from app.web.zones import DAY, MINUTE, WITH_WEEKDAY, aoe
 
 UNITS: Final = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 SHORT: Final = {  # VOC's long class names as in its own tables; the title attribute has the full name
@@ -32,6 +32,8 @@ SHORT: Final = {  # VOC's long class names as in its own tables; the title attri
 
 
 OPENING: Final = re.compile(r"[a-z]+(?=[ ,.;]|$)")  # a word, not a path, a hash or the name of a file
+WORDS_OF_NAME: Final = re.compile(r"[A-Z]*[^A-Z\s_./:+-]*[_./:+-]*\s*")
+LONGEST_WORD: Final = 14  # letters of a name that stay together
 MINUS: Final = "\N{MINUS SIGN}"
 Values = Sequence[float | None]  # in [0, 1]; None if there is nothing to draw
 
@@ -100,7 +102,7 @@ def _longer(name: str) -> str:
 
 def when(moment: datetime | None) -> str:
     """Format a time in UTC to the minute as a <time> element; None is blank."""
-    return _time(moment, "%Y-%m-%d %H:%M UTC")
+    return _time(moment, MINUTE)
 
 
 def local(moment: datetime | None) -> str:
@@ -114,7 +116,7 @@ def local(moment: datetime | None) -> str:
 
 def day(moment: datetime | None) -> str:
     """Format the date in UTC, for narrow columns."""
-    return _time(moment, "%Y-%m-%d")
+    return _time(moment, DAY)
 
 
 def ago(moment: datetime, now: datetime) -> str:
@@ -182,6 +184,29 @@ def sentence(words: str) -> str:
     ('There is no upload 7', "'birds' is taken", 'test: no annotation')
     """
     return words[:1].upper() + words[1:] if OPENING.match(words) else words
+
+
+def task_words(task: str) -> str:
+    """A task as it is called within a challenge, which has those of COCO, of LVIS or others.
+
+    >>> task_words("coco-detection"), task_words("action")
+    ('detection', 'action')
+    """
+    return task.removeprefix("coco-").removeprefix("lvis-")
+
+
+def breakable(name: str) -> Markup:
+    """Let a name break between its words, which begin with capitals or follow signs; and anywhere if a word is long.
+
+    >>> breakable("SlidingWindow_v2"), breakable("Oak two")
+    (Markup('Sliding<wbr>Window_<wbr>v2'), Markup('Oak two'))
+    """
+    parts = (
+        word[start : start + LONGEST_WORD]
+        for word in WORDS_OF_NAME.findall(name)
+        for start in range(0, len(word), LONGEST_WORD)
+    )
+    return Markup("<wbr>").join(parts).replace(" <wbr>", " ")
 
 
 def by_file(problems: Iterable[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:
@@ -254,6 +279,7 @@ FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "ago": ago,
     "aoe": aoe,
     "bars": bars,
+    "breakable": breakable,
     "by_file": by_file,
     "bytes": size,
     "columns": columns,
@@ -271,5 +297,6 @@ FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "shade": shade,
     "short": short,
     "signed": signed,
+    "task_words": task_words,
     "when": when,
 }

@@ -48,6 +48,8 @@ FIELD_ERRORS = {
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",
     "int_parsing": "must be a whole number",
+    "float_parsing": "must be a number",
+    "finite_number": "must be a number",
     "literal_error": "must be {expected}",
     "enum": "must be {expected}",
     "datetime_from_date_parsing": "must be a date and a time",
@@ -264,16 +266,17 @@ def field_errors(error: ValidationError) -> Mapping[str, str]:
     for problem in error.errors():
         names = [*takewhile(lambda part: isinstance(part, str), problem["loc"])]
         part = next((f"{name} " for name in problem["loc"][len(names) :] if isinstance(name, str)), "")
-        found.setdefault(str(names[-1]) if names else "", {})[part + _message(problem)] = None
+        found.setdefault(str(names[-1]) if names else "", {})[part + error_message(problem)] = None
     return {name: "; ".join(messages) for name, messages in found.items()}
 
 
 def all_errors(error: ValidationError) -> str:
     """Return the error messages for a field whose lines are values of their own."""
-    return "; ".join(map(_message, error.errors()))
+    return "; ".join(map(error_message, error.errors()))
 
 
-def _message(problem: ErrorDetails) -> str:
+def error_message(problem: ErrorDetails) -> str:
+    """Say what is wrong with a value, without its name."""
     is_text = isinstance(problem["input"], str)  # a text with validators of its own is only called too short
     kind = {"too_short": "string_too_short", "too_long": "string_too_long"} if is_text else {}
     limits = problem.get("ctx", {})

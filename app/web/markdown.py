@@ -1,5 +1,6 @@
 """Markdown that people write, as HTML that is safe to show: no raw HTML, no foreign images, no scripts in links."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
@@ -38,11 +39,14 @@ TAGS: Final = frozenset(
 )
 ATTRIBUTES: Final = {
     "a": {"href", "title"},
-    "img": {"src", "alt", "title", "loading"},
+    "img": {"src", "alt", "title", "loading", "width", "height"},
     "ol": {"start"},
     "th": {"scope"},
     "div": {"class", "role", "tabindex", "aria-label"},
 }
+_SIZE: Final = re.compile(
+    r"-([1-9]\d{0,3})x([1-9]\d{0,3})\.jpg$", re.ASCII
+)  # of an image that was sent for texts
 _IMAGES: Final = "images"  # the key of the environment that says where images may come from
 
 
@@ -125,7 +129,9 @@ def _image(
     if not is_own_image(str(token.attrGet("src") or ""), env[_IMAGES]):
         return str(escape(text))
     source = quote(str(token.attrGet("src")), safe="/?=&%")
-    return f'<img src="{escape(source)}" alt="{escape(text)}" loading="lazy">'
+    size = _SIZE.search(source)
+    space = f' width="{size[1]}" height="{size[2]}"' if size else ""  # so that nothing moves when it arrives
+    return f'<img src="{escape(source)}" alt="{escape(text)}"{space} loading="lazy">'
 
 
 def _table_open(*_: Any) -> str:

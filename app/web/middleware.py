@@ -37,6 +37,7 @@ from app.core.settings import Settings
 from app.platform import Platform, rolls_back
 from app.web.addresses import parts_of
 from app.web.dependencies import SESSION_COOKIE, client_of_request, service_line
+from app.web.done import forget, saying
 from app.web.error_responses import TUS_VERSION, answer_error, answer_interrupted
 from app.web.route_marks import FORM_OVERHEAD, MAX_SMALL_BODY, Body, MarkedRoutes, largest_body
 
@@ -145,6 +146,7 @@ class RequestMiddleware:
         state["awaits_code"] = False
         state["is_unlisted"] = state["is_restricted"] = False
         state["view"] = state["organiser"] = None
+        state["has_said"] = False
         state["is_tus"] = "tus-resumable" in Headers(scope=scope)
         state["started"] = time.monotonic()
         if _wants_only_headers(scope):
@@ -221,6 +223,9 @@ class RequestMiddleware:
             is_large = limit > MAX_SMALL_BODY and not _is_small(request)
             if is_large or marks.sends_file:  # slow to arrive or to leave
                 await turn.aclose()
+            if marks.done:
+                secure = settings.secure_cookies or request.url.scheme == "https"
+                send = saying(marks.done, send, secure=secure)
             await self.app(request.scope, bounded(receive, limit), send)
 
     async def _identify(self, request: Request) -> Caller:
@@ -289,6 +294,8 @@ def _with_headers(send: Send, scope: Scope, state: MutableMapping[str, Any]) -> 
                 headers["X-Robots-Tag"] = "noindex, nofollow"
             if state["is_restricted"] and headers.get("Cache-Control") != "no-store":
                 headers["Cache-Control"] = "private, no-cache"
+            if state["has_said"]:
+                forget(message)
             if state["view"] is not None:  # nobody else's page, whatever the route takes it for
                 headers["Cache-Control"] = "no-store"
             headers["X-Request-Id"] = state["reference"]

@@ -13,6 +13,7 @@ from fastapi.routing import APIRoute
 from app.core.access import Actor
 from app.core.settings import Settings
 from app.core.units import MiB
+from app.web.done import register
 from app.web.transfers import LARGEST_PICTURE
 
 MAX_SMALL_BODY: Final = MiB  # of a request to a route that takes no file
@@ -47,12 +48,13 @@ class Marks:
     """What a route says of itself.
 
     sends_file: a large one, which may take long to leave. in_views: whether it is part of what organisers can do while they view
-    a challenge as somebody else; None if its action and address tell.
+    a challenge as somebody else; None if its action and address tell. done: what the next page says once it has succeeded.
     """
 
     takes: Body | None = None
     sends_file: bool = False
     in_views: bool | None = None
+    done: str = ""
 
 
 UNMARKED: Final = Marks()
@@ -60,12 +62,13 @@ Endpoint = TypeVar("Endpoint", bound=Callable[..., object])
 
 
 def marked(
-    *, takes: Body | None = None, sends_file: bool = False, in_views: bool | None = None
+    *, takes: Body | None = None, sends_file: bool = False, in_views: bool | None = None, done: str = ""
 ) -> Callable[[Endpoint], Endpoint]:
     """Mark a route; stands below its decorator."""
+    register(done)
 
     def mark(endpoint: Endpoint) -> Endpoint:
-        endpoint.marks = Marks(takes, sends_file, in_views)  # type: ignore[attr-defined]
+        endpoint.marks = Marks(takes, sends_file, in_views, done)  # type: ignore[attr-defined]
         return endpoint
 
     return mark

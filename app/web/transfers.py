@@ -111,7 +111,7 @@ def _rewound(piece: SpooledTemporaryFile[bytes]) -> BinaryIO:
 def content_response(file: StoredFile, byte_range: str | None, if_range: str | None) -> Response:
     """Return a download of a stored file, whole or a range of bytes; a browser saves it, whatever its type.
 
-    Raises RangeError.
+    Raises RangeError, and what the store raises if the content is not there.
     """
     if file.address is not None:
         return RedirectResponse(file.address, 307, headers={"Cache-Control": "no-store"})
@@ -130,8 +130,10 @@ def content_response(file: StoredFile, byte_range: str | None, if_range: str | N
     headers["Content-Length"] = str(last - first + 1)
     if part is not None:
         headers["Content-Range"] = f"bytes {first}-{last}/{file.size}"
+    blocks = _blocks(file, first, last)
+    next(blocks)  # opens the content: once the headers are sent, no error can be said any more
     return StreamingResponse(
-        _blocks(file, first, last),
+        blocks,
         206 if part else 200,
         headers=headers,
         media_type="application/octet-stream",
@@ -139,11 +141,12 @@ def content_response(file: StoredFile, byte_range: str | None, if_range: str | N
 
 
 def _blocks(file: StoredFile, first: int, last: int) -> Iterator[bytes]:
-    """Yield the bytes of a stored file from `first` to `last`.
+    """Yield the bytes of a stored file from `first` to `last`, after nothing once it is open.
 
     The last bytes of a whole file follow only after verification: a download of corrupt bytes breaks off.
     """
     with file.store.open(file.key, first) as content:
+        yield b""
         before, rest = b"", last - first + 1
         while rest and (block := content.read(min(MiB, rest))):
             rest -= len(block)

@@ -5,12 +5,14 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Annotated, Any, Final
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, AwareDatetime
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator
 
 AOE: Final = timezone(timedelta(hours=-12), "AoE")
 ZONES: Final[Mapping[str, tzinfo]] = {"UTC": UTC, "AoE": AOE}
 FORM: Final = "%Y-%m-%dT%H:%M"
-WITH_WEEKDAY: Final = "%a %d %b %Y %H:%M UTC"
+DAY: Final = "%-d %b %Y"
+MINUTE: Final = f"{DAY} %H:%M UTC"
+WITH_WEEKDAY: Final = f"%a {MINUTE}"
 YEARS: Final = range(1970, 3000)  # with others, time zones and periods lead out of what can be computed
 
 
@@ -26,7 +28,14 @@ def usable(moment: datetime) -> datetime:
     return moment
 
 
-Moment = Annotated[AwareDatetime, AfterValidator(usable)]
+def _no_number(given: object) -> object:
+    """Refuse a text of digits, such as a year, which would count as seconds since 1970."""
+    if isinstance(given, str) and "-" not in given[1:]:
+        raise ValueError("must be a date and a time with its zone, such as 2027-03-31T12:00Z")
+    return given
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_no_number), AfterValidator(usable)]
 
 
 def aoe(moment: datetime) -> str:
@@ -35,14 +44,14 @@ def aoe(moment: datetime) -> str:
     >>> aoe(datetime(2027, 4, 1, 11, 59, tzinfo=UTC))
     'Wed 31 Mar 2027 23:59 AoE'
     """
-    return f"{moment.astimezone(AOE):%a %d %b %Y %H:%M} AoE"
+    return f"{moment.astimezone(AOE):%a {DAY} %H:%M} AoE"
 
 
 def date_in_words(moment: datetime) -> str:
     """Format a time in UTC with its weekday, as sentences and pages say when something begins, ends or is possible again.
 
     >>> date_in_words(datetime(2027, 4, 1, 11, 59, tzinfo=UTC))
-    'Thu 01 Apr 2027 11:59 UTC'
+    'Thu 1 Apr 2027 11:59 UTC'
     """
     return f"{moment.astimezone(UTC):{WITH_WEEKDAY}}"
 

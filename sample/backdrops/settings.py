@@ -7,7 +7,7 @@ from sample.colours import Colour, Palette, mix
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A place and its light. Heights are pixels from the top of the picture."""
+    """A place and its light. Heights are units from the top of the picture."""
 
     kind: str  # "meadow", "town", "shore" or "lake"
     palette: Palette

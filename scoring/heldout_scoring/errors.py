@@ -288,6 +288,15 @@ def _by_code(counts: Counter[tuple[str, str]]) -> Counter[str]:
     return found
 
 
+def plural(count: int, noun: str) -> str:
+    """A count with its noun.
+
+    >>> plural(1, "object"), plural(1200, "object"), plural(2, "class")
+    ('1 object', '1,200 objects', '2 classes')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 'es' if noun.endswith('s') else 's'}"
+
+
 def shown(text: str | bytes, most: int = SHOWN) -> str:
     r"""A text from outside as messages show it: control characters escaped, at most `most` characters.
 
@@ -345,13 +354,6 @@ def read_file(path: Path | str) -> bytes:
     known = as_path(path)
     with named(known):
         return known.read_bytes()
-
-
-def write_file(path: Path | str, content: bytes) -> None:
-    """Write a file. Raises PathError."""
-    known = as_path(path)
-    with named(known):
-        known.write_bytes(content)
 
 
 @contextmanager

@@ -22,9 +22,12 @@ from .parallel import parallel_map
 from .protocols import TASKS, Protocol, default_protocol, protocol_of, spell
 from .results import Result
 from .scores import Scores
+from .tasks.task import NO_NUMBER as NO_NUMBER  # noqa: PLC0414 - public
 from .tasks.task import Keyed, Task
 
 if TYPE_CHECKING:
+    from .readers.coco_json.content import CocoContent
+    from .readers.coco_json.content import CocoEntry as CocoEntry  # noqa: PLC0414 - public
     from .readers.coco_json.records import Source
 
 SCORER: Final = "1"
@@ -397,8 +400,8 @@ def evaluate_coco(
     return evaluate_parsed(Keyed("detections", read.results), read.truth, task, row, read.digest, read.notes)
 
 
-def problems_of_coco(annotation: bytes, *, file: str) -> Problems:
-    """Every problem of annotation in COCO's JSON, also those of its masks, with the number of those that are not listed.
+def problems_of_coco(annotation: bytes, *, file: str, masks: bool = True) -> Problems:
+    """Every problem of annotation in COCO's JSON with the number of those that are not listed; masks: also those of its masks.
 
     >>> problems_of_coco(b'{"images": [], "categories": []}', file="a.json").listed[0].message
     "expected a list called 'annotations'"
@@ -407,7 +410,29 @@ def problems_of_coco(annotation: bytes, *, file: str) -> Problems:
 
     problems = Problems()
     try:
-        read_instances(annotation, file=file, masks=b'"segmentation"' in annotation, problems=problems)
+        read_instances(annotation, file=file, masks=None if masks else False, problems=problems)
     except SubmissionError as error:
         problems.extend(() if problems.listed else error.problems)
     return problems
+
+
+def content_of_coco(annotation: bytes) -> "CocoContent":
+    """What stands in annotation of COCO's JSON, right or wrong, without its masks.
+
+    >>> [each.id for each in content_of_coco(b'{"annotations": [{"id": 7}]}').entries()]
+    [7]
+    """
+    from .readers.coco_json.content import CocoContent  # noqa: PLC0415 - only where files are read
+
+    return CocoContent.of(annotation)
+
+
+def kind_of_coco(annotation: bytes) -> str:
+    """What annotation in COCO's JSON is about: "objects", or what is not scored.
+
+    >>> kind_of_coco(b'{"annotations": [{"caption": "a cat"}]}')
+    'captions'
+    """
+    from .readers.coco_json import content  # noqa: PLC0415 - only where files are read
+
+    return content.kind_of_coco(annotation)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
+from io import BytesIO
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -20,9 +21,11 @@ from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hi
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DataError, named
+from .errors import DataError, ScoringError, named
 
 _ALIGNMENT = 64
+_AT_ONCE = 1 << 20
+"""Elements that are made ready in one go."""
 _FIRST_LINE = 256
 """More bytes than the first line has."""
 
@@ -33,10 +36,14 @@ class ForeignFileError(DataError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Packed:
-    """The content of a file of arrays: facts (any JSON value by name) and read-only arrays by name."""
+    """The content of a file of arrays: facts (any JSON value by name) and read-only arrays by name.
+
+    wide: names of arrays that are int64 in the file, and may be narrower in memory.
+    """
 
     facts: Mapping[str, Any]
     arrays: Mapping[str, NDArray[Any]]
+    wide: frozenset[str] = frozenset()
 
 
 def pack(kind: str, packed: Packed) -> bytes:
@@ -46,32 +53,51 @@ def pack(kind: str, packed: Packed) -> bytes:
     >>> unpack("example", data).arrays["boxes"].tolist()
     [[1.0, 2.0, 3.0, 4.0]]
     """
-    return b"".join(_pieces(kind, packed))
+    content = BytesIO()
+    content.writelines(pieces(kind, packed))
+    return content.getvalue()
 
 
 def write(path: Path, kind: str, packed: Packed) -> None:
     """Write a file of this kind, without a second copy of the arrays in memory. Raises PathError."""
     with named(path), path.open("wb") as file:
-        file.writelines(_pieces(kind, packed))
+        file.writelines(pieces(kind, packed))
 
 
-def _pieces(kind: str, packed: Packed) -> Iterator[bytes | memoryview]:
-    arrays = {
-        name: np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-        for name, array in sorted(packed.arrays.items())
-    }
-    padded = [array.nbytes + -array.nbytes % _ALIGNMENT for array in arrays.values()]
-    offsets = accumulate(padded, initial=0)
+def pieces(kind: str, packed: Packed) -> Iterator[bytes | memoryview]:
+    """The bytes of a file of this kind, a few megabytes at a time."""
+    arrays = sorted(packed.arrays.items())
+    types = [
+        np.dtype("<i8") if name in packed.wide else array.dtype.newbyteorder("<") for name, array in arrays
+    ]
+    lengths = [array.size * each.itemsize for (_, array), each in zip(arrays, types, strict=True)]
+    offsets = accumulate((length + -length % _ALIGNMENT for length in lengths), initial=0)
     table = [
-        (name, array.dtype.str, array.shape, offset)
-        for (name, array), offset in zip(arrays.items(), offsets, strict=False)
+        (name, each.str, array.shape, offset)
+        for (name, array), each, offset in zip(arrays, types, offsets, strict=False)
     ]
     header = json.dumps({"arrays": table, "facts": packed.facts}, sort_keys=True, separators=(",", ":"))
     head = f"heldout {kind} 1\n{header}".encode()
     yield head + b" " * (-(len(head) + 1) % _ALIGNMENT) + b"\n"
-    for array, length in zip(arrays.values(), padded, strict=True):
-        yield array.reshape(-1).view(np.uint8).data
-        yield bytes(length - array.nbytes)
+    for (_, array), each, length in zip(arrays, types, lengths, strict=True):
+        flat = array.reshape(-1)
+        for begin in range(0, len(flat), _AT_ONCE):
+            yield np.ascontiguousarray(flat[begin : begin + _AT_ONCE], each).view(np.uint8).data
+        yield bytes(-length % _ALIGNMENT)
+
+
+def as_read(packed: Packed) -> Packed:
+    """What is read again of a file with this content; arrays that are wide there are not copied.
+
+    >>> as_read(Packed({"years": (2007, 2012)}, {})).facts
+    {'years': [2007, 2012]}
+    """
+    arrays = {
+        name: array.view() if name in packed.wide else array.copy() for name, array in packed.arrays.items()
+    }
+    for array in arrays.values():
+        array.setflags(write=False)
+    return Packed(json.loads(json.dumps(packed.facts)), arrays)
 
 
 def unpack(kind: str, data: bytes) -> Packed:
@@ -94,11 +120,15 @@ def unpack(kind: str, data: bytes) -> Packed:
 
 @contextmanager
 def complete(kind: str) -> Iterator[None]:
-    """Raise ForeignFileError where a file of this kind lacks a fact or an array."""
+    """Raise ForeignFileError where a file of this kind lacks a fact or an array, or has others than belong there."""
     try:
         yield
+    except ScoringError:
+        raise
     except KeyError as error:
         raise ForeignFileError(f"the file of the kind '{kind}' has no {error}") from error
+    except (TypeError, ValueError, IndexError) as error:
+        raise ForeignFileError(f"the file of the kind '{kind}' is damaged: {error}") from error
 
 
 @contextmanager

@@ -32,6 +32,7 @@ FIXED = {
     "s3_access_key": "deploy/secrets.sh writes the user into objects.json",
     "trusted_proxies": "the network `front`, where only Caddy is beside the web server",
     "private_storage": "the volume `truth`",
+    "try_it_now": "only `make run` has the sample",
     "s3_private_bucket": "the volume `truth` is used in its place",
     "s3_private_access_key": "the volume `truth` is used in its place",
     "s3_private_secret_key": "the volume `truth` is used in its place",

@@ -1,4 +1,4 @@
-"""Archives derived from a baseline's archive."""
+"""Archives derived from the archive of a made-up method."""
 
 import io
 import tarfile
@@ -9,7 +9,7 @@ from tests.system.kits import packed
 
 
 def thinned(archive: Path) -> bytes:
-    """The archive with every second line only, so that it differs from the baseline's."""
+    """The archive with every second line only, so that it differs from the method's."""
     return _changed(archive.read_bytes(), lambda _, lines: lines[::2])
 
 
@@ -20,7 +20,7 @@ def spoilt(archive: bytes) -> bytes:
         if not name.endswith("_car.txt"):
             return lines
         first, second, third, *rest = lines
-        return [first.replace("2012_", "1999_"), second, third.rpartition(" ")[0], *rest]
+        return [f"no-{first}", second, third.rpartition(" ")[0], *rest]
 
     return _changed(archive, change)
 

@@ -22,7 +22,7 @@ ARGUMENTS = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")  # Playwright keeps an event loop running, which would disturb other tests
+@pytest.fixture(scope="package")  # Playwright keeps an event loop running, which would disturb other tests
 def chromium() -> Iterator[Browser]:
     """A browser without a window."""
     expect.set_options(timeout=PATIENCE)

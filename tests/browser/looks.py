@@ -60,7 +60,7 @@ MUTE = """() => {
     .filter((field) => !field.labels.length && !field.getAttribute("aria-label")));
   say("nameless control", all("a[href], button, summary").filter((each) => !name(each)));
   say("nameless table", all("table").filter((table) => !table.caption?.textContent.trim()));
-  say("header of what?", all("th").filter((each) => !["row", "col", "colgroup"].includes(each.scope)));
+  say("header of what?", all("th").filter((each) => !["row", "col", "rowgroup", "colgroup"].includes(each.scope)));
   say("nameless drawing", all("svg").filter((each) => each.ariaHidden !== "true" && !each.getAttribute("aria-label") && !each.getAttribute("aria-labelledby")));
   say("scrolls, but not by keyboard", all(".scroll").filter((each) => each.tabIndex !== 0 || !each.getAttribute("aria-label")));
   for (const attribute of ["aria-labelledby", "aria-describedby", "for", "list"]) {

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import sample
 from app.intake.importing import TreeImport, import_tree
@@ -15,15 +16,16 @@ from tests.browser.archives import spoilt, thinned
 from tests.pages.data_sets import kit, zipped
 from tests.people import confirm_address
 from tests.second_factors import give_second_factor
-from tests.system.installations import Client, Installation, installation
+from tests.system.installations import Client, Installation, good, installation
+from tests.system.kits import results, small_kit
 from tests.system.process_trees import stopped, tree_of
 from tests.system.servers import OwnServers, eventually
 
-DRAFT = "draft"
+DRAFT, PREVIEWED = "draft", "previewed"
 READING = 120  # seconds that a worker may take to read annotation
 IMAGES = 24
 SETS = {"val": Disclosure.FULL, "test": Disclosure.CLASSES}
-ROWS = {("test", 3): 3, ("val", 3): 1, ("val", 5): 1}  # baselines on a board
+ROWS = {("test", 3): 3, ("val", 3): 1, ("val", 5): 1}  # results on a board
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +48,46 @@ class Site:
         return int(self.participant.http.get("/api/v1/teams").json()[0]["id"])
 
     def address_of(self, path: str) -> str:
-        """A path with the numbers of this site in place of `{test3}`, `{valid}`, `{team}`, `{compared}`, `{run}` and `{draft}`. Raises KeyError without."""
+        """A path with the numbers of this site in place of `{test3}`, `{valid}`, `{team}`, `{compared}`, `{run}`, `{draft}`, `{reported}` and `{preview}`. Raises KeyError without."""
         scored = {f"{image_set}{number}": one for (image_set, number), one in self.scored.items()}
         of_team = {"team": self.team, "compared": self.compared, "run": self.run} if self.scored else {}
         drafted = {"draft": self.draft} if "{draft}" in path else {}
-        return path.format(**scored, **self.uploads, **of_team, **drafted)
+        reported = {"reported": self.reported} if "{reported}" in path else {}
+        previewed = {"preview": self.preview} if "{preview}" in path else {}
+        return path.format(**scored, **self.uploads, **of_team, **drafted, **reported, **previewed)
+
+    @property
+    def preview(self) -> int:
+        """A re-scoring whose new scores wait for the organiser, of a challenge of its own that is in no list."""
+        place, phase = self.installation, f"{PREVIEWED}/test"
+        known = "SELECT r.id FROM rescore r JOIN phase p ON p.id = r.phase_id JOIN challenge c ON c.id = p.challenge_id"
+        if found := place.ask(f"{known} WHERE c.code = %s AND r.abandoned_at IS NULL", PREVIEWED):
+            return int(found[0][0])
+        with tempfile.TemporaryDirectory() as folder:
+            place.load(small_kit(Path(folder, "first")), PREVIEWED)
+            place.ask("UPDATE challenge SET visibility = 'by link' WHERE code = %s", PREVIEWED)
+            for cats in range(1, 4):
+                archive = results(cat=cats * 3, dog=5)
+                self.participant.final(self.participant.submit(phase, archive, f"Finder {cats}"))
+            place.load(small_kit(Path(folder, "second"), without=5), PREVIEWED)
+        asked = self.organiser.http.post(f"/api/v1/organise/{phase}/rescore")
+        assert asked.status_code == 202, asked.text
+        number = int(asked.json()["rescore"])
+        address = f"/api/v1/organise/rescores/{number}"
+        assert eventually(lambda: not self.organiser.http.get(address).json()["refusal"], READING)
+        return number
+
+    @property
+    def reported(self) -> str:
+        """An image of the public set of which the participant has reported labels."""
+        table = self.participant.http.get(f"/challenges/{sample.NAME}/val/images.csv").text
+        image = table.splitlines()[2].split(",")[0]
+        address = f"/api/v1/challenges/{sample.NAME}/val/images/{image}/reports"
+        for kind in ("wrong class", "wrong box", "object missing"):
+            words = f"The object on the left, which is cut by the edge of the image: {kind}."
+            sent = self.participant.http.post(address, json={"kind": kind, "text": words})
+            assert sent.status_code == 201, sent.text
+        return image
 
     @property
     def draft(self) -> str:
@@ -109,7 +146,7 @@ class Site:
 
 @contextmanager
 def running_site(servers: OwnServers, *, is_empty: bool = False) -> Iterator[Site]:
-    """A site that runs until the end of the block, with three baselines on its board of the test set, unless it shall be empty."""
+    """A site that runs until the end of the block, with three results on its board of the test set, unless it shall be empty."""
     with (
         installation(servers, max_upload=1 << 20, workers=1, sweep_seconds=5) as place,
         tempfile.TemporaryDirectory(prefix="heldout sample ") as folder,
@@ -134,9 +171,20 @@ def running_site(servers: OwnServers, *, is_empty: bool = False) -> Iterator[Sit
         yield _filled(place, address, tree, {} if is_empty else ROWS)
 
 
+def own_phase(site: Site, folder: Path, code: str, **rules: Any) -> tuple[int, Path]:
+    """A new challenge of one image set for a test that changes its annotation; return the id of its phase, and its tree."""
+    tree = sample.draw_challenge(folder, images=IMAGES).tree
+    load = TreeImport(
+        tree, code, title=code.capitalize(), protocol="voc2012", quotas=(Quota(1000, 7),), **rules
+    )
+    import_tree(site.installation.platform, load)
+    [found] = good(site.organiser.http.get(f"/api/v1/challenges/{code}"))["phases"]
+    return int(found["phase"]["id"]), tree
+
+
 def _filled(place: Installation, address: str, tree: Path, rows: Mapping[tuple[str, int], int]) -> Site:
     drawn = {
-        image_set: sample.draw_baselines(tree, tree.parent / "baselines", image_set=image_set)
+        image_set: sample.draw_results(tree, tree.parent / "results", image_set=image_set)
         for image_set in SETS
     }
     entered = {
@@ -149,10 +197,10 @@ def _filled(place: Installation, address: str, tree: Path, rows: Mapping[tuple[s
     give_second_factor(place.platform, "olga@example.org")
     numbers = {
         board: [
-            participant.submit(f"{sample.NAME}/{board[0]}", one.archive.read_bytes(), one.name)
-            for one in baselines
+            participant.submit(f"{sample.NAME}/{board[0]}", one.archive.read_bytes(), one.method.name)
+            for one in results
         ]
-        for board, baselines in entered.items()
+        for board, results in entered.items()
     }
     for number in (number for several in numbers.values() for number in several):
         participant.final(number)

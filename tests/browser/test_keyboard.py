@@ -44,7 +44,7 @@ def test_slash_focuses_the_search_and_escape_closes_a_menu(visit: Visit) -> None
 
 def test_a_focused_select_is_visible(visit: Visit) -> None:
     page = visit()
-    page.goto("/pictures/sample/val/2012_000001")
+    page.goto("/pictures/sample/val/meadow_2114")
 
     assert tab_until(page, "field-competition")[-1] == "field-competition"
 

@@ -192,13 +192,14 @@ def send(page: Page, role: str, name: str, content: bytes) -> None:
     payload = FilePayload(name=name, mimeType="application/octet-stream", buffer=content)
     zone.locator("input").first.set_input_files(payload)
     zone.get_by_role("button", name="Send").click()
-    expect(page.get_by_role("row").filter(has_text=name)).to_contain_text("all of it", timeout=READING)
+    expect(page.get_by_role("row").filter(has_text=name)).to_contain_text("complete", timeout=READING)
 
 
 def open_it(page: Page) -> None:
     """Open the challenge from its checklist."""
     page.get_by_role("link", name="Open now…").click()
     expect(page.get_by_text("This cannot be taken back.")).to_be_visible()
+    page.get_by_label("Open without images for participants").check()
     page.get_by_role("button", name="Open now").click()
     expect(page.get_by_role("heading", name="Before it opens")).to_have_count(0)
 
@@ -221,7 +222,7 @@ def test_files_that_are_sent_side_by_side_all_arrive(visit: Visit) -> None:
     zones["hidden"].get_by_role("button", name="Send").click()
 
     for role in zones:
-        expect(page.get_by_role("row").filter(has_text=f"{role}.zip")).to_contain_text("all of it")
+        expect(page.get_by_role("row").filter(has_text=f"{role}.zip")).to_contain_text("complete")
 
 
 def test_archives_chosen_together_arrive_alone_and_nothing_chosen_is_forgotten(visit: Visit) -> None:
@@ -250,15 +251,15 @@ def test_archives_chosen_together_arrive_alone_and_nothing_chosen_is_forgotten(v
     zones["images"].get_by_role("button", name="Send").click()
     rows = page.get_by_role("row")
     for name in ("a.zip", "b.zip", "c.jpg"):
-        expect(rows.filter(has_text=name)).to_contain_text("all of it")
+        expect(rows.filter(has_text=name)).to_contain_text("complete")
     for name, pack in {"images.tar": loose[1:3], "images-2.tar": loose[3:]}.items():
         zones["images"].locator("input").first.set_input_files(pack)
         expect(zones["images"].get_by_role("status")).to_contain_text(f"{name}, ")
         zones["images"].get_by_role("button", name="Send").click()
-        expect(rows.filter(has_text=name)).to_contain_text("all of it")
+        expect(rows.filter(has_text=name)).to_contain_text("complete")
     expect(page.get_by_text("Nothing has arrived yet.")).to_have_count(0)
     zones["hidden"].get_by_role("button", name="Send").click()
-    expect(rows.filter(has_text="test.csv")).to_contain_text("all of it")
+    expect(rows.filter(has_text="test.csv")).to_contain_text("complete")
     zones["public"].locator("input").first.set_input_files(table)
     reading.click()
     expect(zones["public"].get_by_text("It has not been sent.")).to_be_visible()
@@ -266,7 +267,7 @@ def test_archives_chosen_together_arrive_alone_and_nothing_chosen_is_forgotten(v
     reading.click()
 
     expect(page.get_by_role("heading", name="Is this what you meant?")).to_be_visible(timeout=READING)
-    expect(page.get_by_text("7 pictures, ")).to_be_visible()
+    expect(page.get_by_text("7 images, ")).to_be_visible()
 
 
 def test_a_draft_that_nobody_needs_is_deleted(visit: Visit) -> None:

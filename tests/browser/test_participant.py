@@ -63,6 +63,7 @@ def test_a_participant_accepts_the_terms_downloads_submits_and_cancels(
     address = page.get_by_role("link", name="images.zip").get_attribute("href")
     downloaded = page.evaluate(INTERRUPTED, address)
     assert downloaded == {"status": 206, "sha256": file["sha256"]}
+    page.get_by_text("Checksums").first.click()
     expect(page.get_by_text(file["sha256"])).to_be_visible()
 
     page.goto("/challenges/sample/test/submit")
@@ -73,11 +74,13 @@ def test_a_participant_accepts_the_terms_downloads_submits_and_cancels(
         page.goto("/submissions")
         page.get_by_role("button", name="Cancel Regretted_net").click()
         page.goto("/submissions")
-        row = page.get_by_role("row").filter(has_text="Regretted_net")
-        expect(row).to_contain_text("cancelled")
-        expect(row).to_contain_text("costs nothing")
-        expect(row.get_by_role("button")).to_have_count(0)
-    page.get_by_role("link", name="Taken_net", exact=True).click()
+        regretted = page.get_by_role("rowgroup").filter(has_text="Regretted_net")
+        expect(regretted).to_contain_text("cancelled")
+        expect(regretted).to_contain_text("costs nothing")
+        expect(regretted.get_by_role("button")).to_have_count(0)
+        expect(regretted.get_by_role("link", name="Submit again")).to_be_visible()
+    taken = page.get_by_role("rowgroup").filter(has_text="Taken_net")
+    taken.get_by_role("link", name="Detection, given data").click()
     expect(page.locator("#status h2 .chip")).to_have_text("scored")
 
 

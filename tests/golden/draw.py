@@ -1,6 +1,6 @@
 """Draws the small golden set anew: `python -m tests.golden.draw FOLDER`.
 
-The tree is the sample challenge's, the results are its baselines, roughened so that ties, repeated and missing lines, boxes
+The tree is the sample challenge's, the results are of its methods, roughened so that ties, repeated and missing lines, boxes
 outside the image and layouts of no listed person occur. What it writes has to be scored by the kits again (README.md).
 """
 
@@ -11,13 +11,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sample import draw_baselines, draw_challenge
+from sample import draw_challenge, draw_results
 from tests.shared import unpack
 
 SEED, IMAGES = 8, 48  # every second image is one of the test set
 UNUSED = ("JPEGImages", "SegmentationObject")
-BASELINES = {"classification": "Noise-M", "detection": "Jitter-M", "segmentation": "Smudge-M"}
-BASELINES |= {"layout": "Wobble-M", "action": "Doubt-M"}
+METHODS = {1: "OwlNet", 3: "LanternNet", 5: "HarbourSeg", 7: "StrideNet", 9: "StrideNet"}
 UNLISTED = "\t<layout><image>{}</image><object>77</object><confidence>0.9</confidence>{}</layout>"
 PART = re.compile(r"<part>.*</part>")
 
@@ -27,10 +26,9 @@ def draw(folder: Path) -> None:
     challenge = draw_challenge(folder, seed=SEED, images=IMAGES)
     _drop_other_images(challenge.tree, challenge.images["val"])
     with TemporaryDirectory() as place:
-        baselines = draw_baselines(challenge.tree, Path(place), image_set="test", seed=SEED)
-        for baseline in baselines:
-            if baseline.name in BASELINES.values() and baseline.competition % 2:
-                unpack(baseline.archive, Path(place))
+        for result in draw_results(challenge.tree, Path(place), image_set="test", seed=SEED):
+            if METHODS.get(result.competition) == result.method.name:
+                unpack(result.archive, Path(place))
         shutil.move(Path(place, "results", "sample"), folder / "results")
     for name in UNUSED:
         shutil.rmtree(challenge.tree / name)

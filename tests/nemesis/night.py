@@ -15,6 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 import heldout_scoring
 from app.core.errors import DomainError
+from tests.confirming import confirm_rescores
 from tests.nemesis.all_faults import FAULTS, KINDS
 from tests.nemesis.ending import end_of, seconds_until, under_way
 from tests.nemesis.history import Fault, History, Promise, Response
@@ -129,7 +130,15 @@ class Night:
             organiser.insist(partial(self._imported, version), "an import")
             address = f"/api/v1/organise/{PHASE}/rescore"
             organiser.insist(partial(organiser.good, "POST", address), "a re-scoring")
+            organiser.insist(self._confirmed, "to have confirmed it")
             self.ground_truth = version
+
+    def _confirmed(self) -> bool | None:
+        try:
+            confirm_rescores(self.site.running.platform)
+        except SQLAlchemyError:
+            return None
+        return True
 
     def _imported(self, version: int) -> bool | None:
         try:

@@ -66,8 +66,23 @@ def _remains(site: Site) -> Remains:
                 )
             ),
         ),
-        "files": (platform.files, _column(ask("SELECT key FROM data_file WHERE key IS NOT NULL"))),
-        "intake": (platform.intake, _column(ask("SELECT key FROM intake_segment"))),
+        "files": (
+            platform.files,
+            _column(
+                ask(
+                    "SELECT key FROM data_file WHERE key IS NOT NULL"
+                    " UNION SELECT key FROM made_file WHERE key IS NOT NULL"
+                )
+            ),
+        ),
+        "intake": (
+            platform.intake,
+            _column(
+                ask(
+                    "SELECT key FROM intake_segment UNION SELECT kept_key FROM intake WHERE kept_key IS NOT NULL"
+                )
+            ),
+        ),
         "ground truth": (
             platform.truths,
             _column(

@@ -24,7 +24,6 @@ from app.home.home import (
     PhaseCard,
     Representative,
     SearchResult,
-    competitions_of,
     timeline_of,
 )
 from app.home.overview import Overview, OwnQuota, OwnView, PersonProgress, PhaseNumbers, steps_of
@@ -75,8 +74,10 @@ def of_challenges() -> Iterator[tuple[str, dict[str, Any]]]:
         replace(challenge, phases=(), matrix=None),
     ):
         timeline = timeline_of([card.phase for card in each.phases], NOW)
-        competitions = competitions_of(each.phases)
-        yield "home/challenge.html", {"challenge": each, "timeline": timeline, "competitions": competitions}
+        for shows_methods in (True, False):
+            shown = {"challenge": each, "timeline": timeline, "shows_methods": shows_methods}
+            shown |= {"can_try": shows_methods}
+            yield "home/challenge.html", shown
 
 
 def of_the_front(phases: tuple[PhaseView, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -123,12 +124,13 @@ def of_the_front(phases: tuple[PhaseView, ...]) -> Iterator[tuple[str, dict[str,
     empty = HomeView((), (), (), None, ())
     for home in (full, replace(full, main_board=replace(board, leaders=leading[1:])), empty):
         for is_admin in (True, False):
-            yield "home/home.html", {"home": home, "is_admin": is_admin}
+            yield "home/home.html", {"home": home, "is_admin": is_admin, "can_try": is_admin}
     every = ChallengeList(cards, 5, ("detection", EVIL), tuple(ChallengeState))
     for found in (every, replace(every, challenges=()), ChallengeList((), 0, (), ())):
         yield "home/challenges.html", {"found": found, "query": {"task": None, "state": None}}
     yield "home/challenges.html", {"found": every, "query": {"task": EVIL, "state": ChallengeState.OPEN}}
-    boards = ChallengeBoards("VOC2007", EVIL, phases, (board, hidden, nothing))
+    image = Representative("detection", "/pictures/a/b/c", "/pictures/a/b/c/thumbnail.jpg?v=1", 200, 150)
+    boards = ChallengeBoards("VOC2007", EVIL, phases, (board, hidden, nothing), (image,))
     for listed in ((boards, replace(boards, code="VOC2008", boards=())), ()):
         yield "home/leaderboards.html", {"challenges": listed}
 
@@ -143,7 +145,10 @@ def overview() -> Overview:
     )
     texts = ChallengeTexts(EVIL, f"# {EVIL}", EVIL, EVIL, EVIL, has_contact=True)
     numbers = (PhaseNumbers("val", 5823, 13_841), PhaseNumbers("test", 1, None))
-    return Overview(texts, "val", leaders, numbers, (EVIL, "car"))
+    [board] = leaders
+    nothing = replace(board, own_data=False, leaders=(), methods=0, last_result=None)
+    boards = (nothing, board, replace(nothing, competition=5, title="Other", methods=1, hides_means=True))
+    return Overview(texts, "val", leaders, numbers, (EVIL, "car"), boards)
 
 
 def of_readers() -> Iterator[tuple[str, dict[str, Any]]]:

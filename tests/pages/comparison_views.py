@@ -17,6 +17,9 @@ from app.boards.comparisons import (
     differences_figure,
     scores_figure,
 )
+from app.images.differing import DifferingImage, DrawnSource
+from app.images.pictures import PictureView
+from app.images.viewer import Mark
 from app.results.details import curves_figure, errors_figure
 from tests.pages.drawn import CLASSES, EVIL, curves
 from tests.pages.result_views import errors
@@ -84,6 +87,20 @@ def drawings(view: ComparisonView) -> Drawings:
     )
 
 
+def images(view: ComparisonView) -> tuple[DifferingImage, ...]:
+    """Images with boxes, with labels, and without a picture."""
+    assert view.statistics is not None
+    difference = view.statistics.images[0]
+    picture = PictureView(0, EVIL, 500, 375, "v1", None)
+    marks = DrawnSource((Mark("hit", 1, 2, 30, 40, EVIL, 0.5), Mark("false", 1, 2, 30, 40, EVIL, 0.4)))
+    labels = DrawnSource(labels=f"/labels.png?run={EVIL}")
+    missing = replace(picture, width=None, height=None, version=None, problem=EVIL)
+    return (
+        DifferingImage(difference, picture, marks, (marks, labels)),
+        DifferingImage(difference, missing, DrawnSource(), (DrawnSource(), DrawnSource())),
+    )
+
+
 def of_comparisons() -> Iterator[tuple[str, dict[str, Any]]]:
     hidden = comparison(2, statistics=None, withheld=EVIL, classes=(), beyond_public=False)
     for view in (
@@ -95,4 +112,6 @@ def of_comparisons() -> Iterator[tuple[str, dict[str, Any]]]:
         comparison(statistics=None, obstacle=EVIL),
         hidden,
     ):
-        yield "comparisons/comparison.html", {"comparison": view, "drawn": drawings(view)}
+        yield "comparisons/comparison.html", {"comparison": view, "drawn": drawings(view), "images": ()}
+    view = comparison(2, draws_images=True)
+    yield "comparisons/comparison.html", {"comparison": view, "drawn": drawings(view), "images": images(view)}

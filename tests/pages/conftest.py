@@ -79,6 +79,7 @@ def platform(
     made = platform_of(settings)
     for store in made.stores:
         store.check()  # creates its folder, which is not created once there are rows
+    made.secret.labels(())  # creates the key, which is not created either
     yield made
     made.engine.dispose()
 

@@ -12,12 +12,16 @@ from app.challenges.file_changes import DataUploadView, OrganisedFile, Organised
 from app.challenges.files import DownloadLog, EarlierVersion, FileView, LoggedDownload
 from app.challenges.phase_files import (
     GeneratedFile,
+    GeneratedKind,
     ImageArchive,
+    MadeArchive,
+    NotOffered,
     ObjectCount,
     PhaseFiles,
     Snippet,
     StatisticsTable,
 )
+from app.challenges.pictures_from import ParticipantsPictures
 from app.models import Audience, FileKind
 from heldout_scoring import Limits
 from tests.pages.drawn import EVIL
@@ -50,12 +54,20 @@ COMING = replace(
 )  # fmt: skip
 OVER = replace(COMING, id=5, stage=Stage.OVER, from_event="")
 
+GENERATED = (
+    GeneratedFile("images.txt", EVIL, "/x", GeneratedKind.LIST, 12),
+    GeneratedFile(EVIL, EVIL, "/x", GeneratedKind.EXAMPLE, task=EVIL, competition=3, track="given data"),
+    GeneratedFile(EVIL, EVIL, "/x", GeneratedKind.EXAMPLE, task=EVIL, competition=4),
+)
 PHASE_FILES = PhaseFiles(
-    EVIL, 12, (GeneratedFile("images.txt", EVIL, "/x"),), (Snippet("detection", EVIL, EVIL),), "/pictures/a/b",
+    EVIL, 12, GENERATED, (Snippet("detection", EVIL, EVIL),), "/pictures/a/b",
     1024, Limits(), ImageArchive(EVIL, 12345, "ab" * 32, "/x"),
 )  # fmt: skip
+MADE = MadeArchive(EVIL, 12345, Audience.TERMS, EVIL, "ab" * 32, "/x")
+PHASE_FILES = replace(PHASE_FILES, annotation=MADE)
 WITHHELD = replace(PHASE_FILES, gallery=None, archive=ImageArchive(EVIL, 12345, reason=EVIL))
-BARE = replace(PHASE_FILES, archive=None)
+MISSING = (NotOffered("images", EVIL), NotOffered("annotation", EVIL))
+BARE = replace(PHASE_FILES, image_set="val", archive=None, annotation=None, not_offered=MISSING)
 STATISTICS = StatisticsTable(
     ("val", EVIL), (10, 20), ((EVIL, (ObjectCount(3, 4, 5), None)),), (ObjectCount(3, 4, 4), None)
 )
@@ -72,6 +84,13 @@ def of_data() -> Iterator[tuple[str, dict[str, Any]]]:
         is_organiser=True,
     )
     yield "data/data.html", {"page": page, "phases": (PHASE, VAL)}
+    for licensed in (replace(page, image_licence=EVIL), replace(page, annotation_licence=EVIL)):
+        yield "data/data.html", {"page": licensed, "phases": (PHASE, VAL)}
+    for kit in (MADE, replace(MADE, sha256=None, address=None, reason=EVIL)):
+        yield "data/data.html", {"page": replace(page, kit=kit), "phases": (PHASE, VAL)}
+    for said in ("here", "files", "elsewhere"):
+        pictures = ParticipantsPictures(pictures_from=said, pictures_address="https://pictures.example/")
+        yield "data/data.html", {"page": replace(page, pictures=pictures), "phases": (PHASE, VAL)}
     yield (
         "data/data.html",
         {

@@ -8,9 +8,18 @@ from typing import Any
 import heldout_scoring
 from app.boards.rows import BoardKey
 from app.challenges.protocols import protocols, task_rules
+from app.core.problems import PROBLEMS
 from app.home.home import CompetitionView, ExampleFile
-from app.operations.documentation import formats
-from app.operations.documentation_site import EXAMPLE_ROWS, FILES, NAVIGATION, page_at, with_examples_of
+from app.operations.documentation import Call, CallGroup, Field, Operation, formats
+from app.operations.documentation_site import (
+    EXAMPLE_ROWS,
+    FILES,
+    NAVIGATION,
+    neighbours,
+    page_at,
+    pages_below,
+    with_examples_of,
+)
 from tests.pages.challenge_samples import CLOSED
 from tests.pages.drawn import EVIL
 from tests.pages.views import PHASE, VAL
@@ -20,11 +29,13 @@ TRUTH = uuid.UUID(int=7)
 
 def of_documentation() -> Iterator[tuple[str, dict[str, Any]]]:
     for address in FILES:
-        yield "docs/page.html", {"page": page_at(address), **at(address)}
+        template = "docs/index.html" if address == "/docs" else "docs/page.html"
+        yield template, {"page": page_at(address), "below": pages_below(address), **at(address)}
     yield (
         "docs/page.html",
         {
             "page": with_examples_of(page_at("/docs/api"), EVIL, BoardKey(EVIL, EVIL, 3)),
+            "below": (),
             **at("/docs/api"),
         },
     )
@@ -38,8 +49,24 @@ def of_documentation() -> Iterator[tuple[str, dict[str, Any]]]:
         yield "home/competition.html", {"view": view}
 
 
+def of_reference(field: Field) -> Iterator[tuple[str, dict[str, Any]]]:
+    put = Call("PUT", f"/api/v1/{EVIL}", "upload.create", f"`{EVIL}`")
+    get = Call("GET", "/", "public.read", "Read")
+    group, none = CallGroup(EVIL, EVIL, EVIL, (put, get)), CallGroup("data", "Data", "Files.", ())
+    described = (
+        Operation(put, (EVIL, f"`{EVIL}`"), (field,), "201 Created", EVIL, EVIL),
+        Operation(get, ("Read",), (), "204 No Content", "curl", ""),
+    )
+    for groups in ((group, none), ()):
+        yield "docs/reference.html", {"groups": groups, "example": EVIL, **at("/api/docs")}
+    for found, calls in ((group, described), (none, ())):
+        yield "docs/calls.html", {"groups": (group, none), "group": found, "calls": calls, **at("/api/docs")}
+    for problems in (PROBLEMS.values(), (PROBLEMS["quota"],)):
+        yield "docs/problems.html", {"problems": problems, **at("/problems")}
+
+
 def at(address: str) -> dict[str, Any]:
-    return {"navigation": NAVIGATION, "here": address}
+    return {"navigation": NAVIGATION, "here": address, "beside": neighbours(address)}
 
 
 def competition_views() -> Iterator[CompetitionView]:

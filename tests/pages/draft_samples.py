@@ -5,10 +5,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from app.challenges.pictures_from import ParticipantsPictures
 from app.challenges.texts import TextSheet
 from app.intake.reports import CLUE, Finding
 from app.models import IntakeState
 from app.organising import draft_pages, draft_rules
+from app.organising.challenge_file import FileProblem, SettingDifference
 from app.organising.draft_rules import (
     Answers,
     Check,
@@ -21,6 +23,7 @@ from app.organising.draft_rules import (
     checklist_of,
 )
 from app.organising.drafts import DraftLine, DraftView, Start
+from app.organising.setting_files import FileOutcome
 from tests.pages.drawn import EVIL
 from tests.pages.intake_samples import INTAKE, REPORT, SHOWN, VIEWS, WITHOUT_PROBLEMS
 from tests.pages.views import NOW
@@ -40,6 +43,7 @@ FACTS = Facts(
 DONE = Facts(
     code=CODE, saved=tuple(Step), is_read=True, contradictions=(), is_made=True, is_making=False, has_text=True,
     organisers=1, sends_mail=True, trials={7: True, 8: False}, tests_on=EVIL,
+    says_pictures=True, untrue_pictures=(EVIL,),
 )  # fmt: skip
 EMPTY = DraftView(
     id=7,
@@ -74,6 +78,9 @@ READY = replace(
     items=checklist_of(DONE),
     is_made=True,
     opens_at=NOW,
+    pictures=ParticipantsPictures(
+        pictures_from="elsewhere", pictures_address="https://pictures.example/birds"
+    ),
 )
 DRAFTS = (
     EMPTY,
@@ -93,11 +100,12 @@ def of_drafts() -> Iterator[tuple[str, dict[str, Any]]]:
     form: dict[str, Any] = {"template": "voc", "tracks": "one"}
     yield "organisers/new/start.html", {**start, "page": page, "form": form}
     yield "organisers/new/start.html", {**start, "page": Start(()), "form": form}
+    yield from _of_files()
     names = ("title", "code", "tagline", "tasks", "template", "tracks", "copy_title", "copy_code")
     wrong = dict.fromkeys(names, EVIL)
     yield (
         "organisers/new/start.html",
-        {**start, "page": page, "form": wrong, "copy": {"title": EVIL}, "problems": wrong},
+        {**start, "page": page, "form": wrong, "copy": {"copy_title": EVIL}, "problems": wrong},
     )
     for step in Step:
         for view in DRAFTS:
@@ -124,3 +132,19 @@ def _context(step: Step, view: DraftView) -> dict[str, Any]:
         "form": draft_pages.FORMS[step](view),
         **draft_pages.CONTEXTS[step](view),
     }
+
+
+def _of_files() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Pages of files of settings: before one, with problems, with differences, after a change."""
+    page, base = "organisers/new/file.html", {"text": EVIL, "problems": (), "outcome": None}
+    yield page, base
+    yield page, {**base, "problems": (FileProblem(3, EVIL, EVIL), FileProblem(None, "", EVIL))}
+    same = FileOutcome(CODE, EVIL)
+    yield page, {**base, "outcome": same}
+    differing = replace(
+        same,
+        differences=(SettingDifference("title", EVIL, EVIL), SettingDifference("tasks", "", EVIL, EVIL)),
+        releases=(EVIL,),
+    )
+    yield page, {**base, "outcome": differing}
+    yield page, {**base, "outcome": replace(differing, is_applied=True)}

@@ -4,8 +4,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from app.figures.figures import ColumnView, DrawnFigure, FiguresPage, FiguresView, FigureView, table_part
-from app.web.charts.shapes import Drawing, Text
+from app.boards.rows import BoardLink, Segment
+from app.figures.board_figures import FigureHead
+from app.figures.figures import (
+    ColumnView,
+    DrawnFigure,
+    FigurePage,
+    FiguresPage,
+    FiguresView,
+    FigureView,
+    table_part,
+)
+from app.web.charts.shapes import Drawing, Plot, Text
 from app.web.dependencies import render_template
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW, PHASE
@@ -34,10 +44,29 @@ def large() -> DrawnFigure:
 
 def of_figures() -> Iterator[tuple[str, dict[str, Any]]]:
     view = FiguresView("VOC2007", EVIL, "test", 3, "Detection", "any data", True, NOW, EVIL, ())
+    choices = tuple(
+        Segment(EVIL, BoardLink(EVIL, number, EVIL, True, EVIL), number == 3) for number in (3, 4)
+    )
     page = FiguresPage(
-        PHASE, view, (drawn("one"), large()), (replace(drawn("curves-1"), svg=None),), lacks_curves=True
+        PHASE,
+        EVIL,
+        view,
+        (drawn("one"), large()),
+        (replace(drawn("curves-1"), svg=None, width=900),),
+        1,
+        True,
+        choices,
+        choices,
+        choices,
+        lacks_curves=True,
     )
     empty = replace(page, figures=(), curves=())
+    hidden = replace(empty, has_results=False, view=replace(view, withheld=None))
     waiting = replace(view, is_computed=False, as_of=None, withheld=None)
-    for each in (page, empty, replace(empty, view=waiting)):
+    for each in (page, empty, hidden, replace(empty, view=waiting)):
         yield "figure_pages/figures.html", {"page": each, "board": each.view}
+    head = FigureHead("before", EVIL, EVIL, 100, 50, False)
+    readable = replace(drawn("one"), plot=Plot("0 0 10 10", EVIL, 1.0))
+    for alone, before, after in ((readable, head, None), (large(), None, head), (drawn("two"), None, None)):
+        shown = FigurePage(PHASE, EVIL, NOW, view, alone, before, after)
+        yield "figure_pages/figure.html", {"page": shown, "board": view, "citation": EVIL}

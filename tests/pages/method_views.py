@@ -4,7 +4,13 @@ from dataclasses import replace
 from typing import Any
 
 from app.challenges.challenges import PhaseRef
+from app.images.drawing import ExampleView
+from app.images.lists import ShownExample
+from app.images.pictures import PictureView
+from app.images.showcase import Showcase, by_task
 from app.people.teams import MemberView, TeamRef
+from app.results.details import Rank
+from app.results.exhibits import CurveView, RocView
 from app.results.methods import MethodPage
 from app.results.standings import ResultView
 from app.submissions.methods import MethodRef, MethodRevision, MethodView
@@ -23,6 +29,28 @@ RESULT = ResultView(
     date=NOW,
 )
 OTHER_METHOD = MethodRef(8, EVIL, is_baseline=False)
+
+
+def shown_method(page: MethodPage, citation: str | None, **changes: Any) -> dict[str, Any]:
+    """What the page of a method receives."""
+    rank = Rank(2, 7)
+    context = {
+        "page": page,
+        "citation": citation,
+        "tasks": by_task(page.results),
+        "shown": showcase(EVIL, "curve"),
+    }
+    return context | {"ranks": {("test", 3): rank} if page.results else {}} | changes
+
+
+def showcase(image: str, kind: str) -> Showcase:
+    """A result with a curve and images."""
+    curve = (
+        RocView(EVIL, (0.0, 1.0), (0.5, 1.0)) if kind == "roc" else CurveView(EVIL, (0.0, 1.0), (1.0, None))
+    )
+    example = ExampleView(image, 1, 0.9, (1.0, 2.0, 30.0, 40.0), 0.7, None)
+    picture = PictureView(0, image, 500, 375, "v1", None)
+    return Showcase(RESULT, 9, (curve,), False, (ShownExample(example, picture),), True)
 
 
 def method_page(method: MethodView = METHOD, **changes: Any) -> MethodPage:

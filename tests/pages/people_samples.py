@@ -13,7 +13,7 @@ from app.people.openid import LinkedLogin, Newcomer
 from app.people.openid_pages import STATUS
 from app.people.recovery import ResetOutcome
 from app.people.tokens import TokenView
-from app.results.personal_data import OwnResults
+from app.results.personal_data import AccountSummary, OwnResults
 from tests.login_settings import EXAMPLE_ID
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW
@@ -39,7 +39,7 @@ def of_people() -> Iterator[Sample]:
 def of_confirmation() -> Iterator[Sample]:
     for needs_password in (True, False):
         offer = Offer(EVIL, needs_password=needs_password)
-        page = {"offer": offer, "token": "t0ken", "problems": {"password": "is wrong"}}
+        page = {"offer": offer, "token": "t0ken", "problems": {"password": "wrong password"}}
         yield "confirmation/offer.html", page
     yield "confirmation/offer.html", {"offer": None, "token": "t0ken", "problems": {}}
     for outcome in LinkOutcome:
@@ -50,8 +50,6 @@ def of_confirmation() -> Iterator[Sample]:
         "problems": {},
         "wait": None,
         "pending": None,
-        "was_confirmed": True,
-        "back": "/challenges",
     }
     yield "confirmation/address.html", sent
     typed = {"form": {"email": EVIL}, "problems": {"email": EVIL}, "wait": NOW, "pending": EVIL}
@@ -107,7 +105,14 @@ def of_openid() -> Iterator[Sample]:
         ):
             yield (
                 page,
-                {"settings": settings, "form": {}, "problems": {}, "next": "/", "is_interrupted": False},
+                {
+                    "settings": settings,
+                    "form": {},
+                    "problems": {},
+                    "next": "/",
+                    "is_interrupted": False,
+                    "summary": AccountSummary(1, 0, 2),
+                },
             )
 
 
@@ -118,4 +123,5 @@ def of_profiles() -> Iterator[Sample]:
     for results, problems in (("keep", {}), ("erase", {"password": EVIL, "results": EVIL})):
         page = {"teams": teams, "form": {"results": results}, "problems": problems}
         yield "profiles/delete.html", page
+    yield "profiles/data.html", {}
     yield "profiles/deleted.html", {}

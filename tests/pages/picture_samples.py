@@ -6,9 +6,18 @@ from typing import Any
 
 from app.images.covers import Cover, CoverPage
 from app.images.drawing import ExampleView
+from app.images.label_reports import (
+    ImageReports,
+    LabelReportView,
+    ReportedImage,
+    ReportedImages,
+    Reporting,
+    ReportQuery,
+)
 from app.images.lists import ExampleList, ExamplesPage, ShownExample
 from app.images.overlays import DrawnRun
 from app.images.pictures import PicturesPage, PictureView
+from app.images.text_images import TextImageView
 from app.images.viewer import (
     BEING_DRAWN,
     Mark,
@@ -19,10 +28,10 @@ from app.images.viewer import (
     ViewerPage,
     legend,
 )
-from app.models import Audience, ImageMode, PictureSource
+from app.models import Audience, ImageMode, LabelProblem, PictureSource
 from tests.pages.challenge_samples import MOSAIC, OWN_COVER
 from tests.pages.drawn import EVIL
-from tests.pages.views import PHASE, VAL
+from tests.pages.views import NOW, PHASE, VAL
 
 Sample = tuple[str, dict[str, Any]]
 
@@ -49,6 +58,19 @@ STORED = source_of(archive_key="ab" * 32, archive_size=12345)
 UNSTORED = source_of(archive_problem=EVIL)
 UNOFFERED = source_of(offers_archive=False)
 RUN = DrawnRun(7, 3, EVIL, 4, 1, 0.5)
+REPORT = LabelReportView(7, "val", EVIL, LabelProblem.CLASS, EVIL, EVIL, 1, NOW, None, "", None)
+REPORTS = (
+    REPORT,
+    replace(REPORT, id=6, version=None, closed_at=NOW, answer=EVIL),
+    replace(REPORT, id=5, closed_at=NOW, corrected_in=2),
+)
+REPORTED: dict[str, Any] = {
+    "reporting": Reporting(True, REPORTS),
+    "problems_of_labels": list(LabelProblem),
+    "longest": 1000,
+    "form": {"kind": "other", "text": EVIL},
+    "problems": {"text": EVIL},
+}
 
 
 def of_pictures() -> Iterator[Sample]:
@@ -66,17 +88,28 @@ def of_pictures() -> Iterator[Sample]:
     yield "images/pictures.html", {"page": shown, "form": {}, "problems": {}}
     for source in (STORED, UNSTORED, UNOFFERED):
         yield "images/pictures.html", {"page": replace(page, source=source), "form": {}, "problems": {}}
+    sent = (TextImageView("x-1x1.jpg", "/challenges/x/text-images/x-1x1.jpg", EVIL, f"![{EVIL}](/x)"),)
     own = CoverPage("VOC2007", EVIL, OWN_COVER)
     yield (
         "images/cover.html",
-        {"page": own, "form": {"alt": EVIL}, "problems": {"picture": EVIL, "alt": EVIL}},
+        {
+            "page": own,
+            "images": sent,
+            "most": 50,
+            "form": {"alt": EVIL, "shows": EVIL},
+            "problems": {"picture": EVIL, "alt": EVIL, "image": EVIL, "shows": EVIL},
+        },
     )
     for cover in (MOSAIC, Cover()):
-        yield "images/cover.html", {"page": replace(own, cover=cover), "form": {}, "problems": {}}
+        yield (
+            "images/cover.html",
+            {"page": replace(own, cover=cover), "images": (), "most": 50, "form": {}, "problems": {}},
+        )
     for phase in (replace(VAL, images_available=False), replace(VAL, images_for=Audience.TERMS)):
         closed = replace(page, phase=replace(phase, publishes_images=True), is_public=False)
         yield "images/pictures.html", {"page": closed, "form": {}, "problems": {}}
     yield from _of_viewer()
+    yield from _of_reports()
     yield from _of_lists()
 
 
@@ -102,7 +135,7 @@ def _of_viewer() -> Iterator[Sample]:
         lowest=0.1,
         highest=0.9,
     )
-    yield "images/viewer.html", {"page": page, "query": "competition=3"}
+    yield "images/viewer.html", {"page": page, "query": "competition=3", **REPORTED}
     coloured = replace(
         page,
         panels=(Panel(EVIL, None, (), (), "/pictures/a/b/c/labels.png?run=1", None),),
@@ -111,11 +144,34 @@ def _of_viewer() -> Iterator[Sample]:
         lowest=None,
         highest=None,
     )
-    yield "images/viewer.html", {"page": coloured, "query": ""}
-    yield "images/viewer.html", {"page": replace(page, picture=UNMADE), "query": ""}
+    refused = REPORTED | {"reporting": Reporting(True, (), (EVIL,)), "problems": {}}
+    yield "images/viewer.html", {"page": coloured, "query": "", **refused}
+    archived = REPORTED | {"reporting": Reporting(False, REPORTED["reporting"].own)}
+    yield "images/viewer.html", {"page": replace(page, picture=UNMADE), "query": "", **archived}
     nothing = replace(page, runs=(), panels=(), before=None, after=None)
-    yield "images/viewer.html", {"page": nothing, "query": ""}
-    yield "images/viewer.html", {"page": replace(nothing, picture=UNMADE, withheld=EVIL), "query": ""}
+    unasked = REPORTED | {"reporting": Reporting(), "problems": {}}
+    yield "images/viewer.html", {"page": nothing, "query": "", **unasked}
+    withheld = replace(nothing, picture=UNMADE, withheld=EVIL)
+    yield "images/viewer.html", {"page": withheld, "query": "", **unasked}
+
+
+def _of_reports() -> Iterator[Sample]:
+    query = {"query": ReportQuery(), "words": "", "older": None}
+    rows = tuple(ReportedImage("val", name, 3, 1200, 7, NOW) for name in ("a.jpg", EVIL))
+    page = ReportedImages("VOC2007", EVIL, 3, 1200, rows, 7)
+    later = {"query": ReportQuery(state="open"), "words": "state=open", "older": "state=open&before=7"}
+    yield "images/reported.html", {"page": page, **later}
+    nothing = replace(page, images=(), open=0, closed=0)
+    yield "images/reported.html", {"page": nothing, **query}
+    yield "images/reported.html", {"page": nothing, **query, "query": ReportQuery(state="closed")}
+    yield "images/reported.html", {"page": nothing, **query, "query": ReportQuery(before=7)}
+    reports = ImageReports("VOC2007", EVIL, 3, "val", EVIL, 2, REPORTS, 7)
+    typed = {"answer": EVIL, "corrected_in": EVIL}
+    chosen = {"chosen": ["7"], "longest": 1000}
+    shown = {"page": reports, "form": typed, "problems": {"answer": EVIL, "corrected_in": EVIL}, **chosen}
+    yield "images/reports.html", shown
+    closed = replace(reports, reports=REPORTS[1:], newest_version=None, next=None)
+    yield "images/reports.html", {"page": closed, "form": {}, "problems": {}, **chosen}
 
 
 def _of_lists() -> Iterator[Sample]:

@@ -15,6 +15,7 @@ from app.core.problems import PROBLEMS
 from app.core.site import ServiceLine
 from app.evaluation import similarity
 from app.evaluation.similarity import Pair, PairList, PairSide
+from app.home.trying import Neighbour, Tried
 from app.jobs.places import Cause, Outlook, Wait
 from app.jobs.queue import DeadJob
 from app.models import (
@@ -29,7 +30,8 @@ from app.models import (
     UploadState,
 )
 from app.operations.administration import PeoplePage, Person
-from app.operations.documentation import Field, Operation
+from app.operations.administration_index import AdministrationIndex, Disk
+from app.operations.documentation import Field
 from app.operations.storage import DamagedContentView, LastSweep, StorageLine, StorageView
 from app.organising.audit import TOPICS, AuditLine, AuditPage
 from app.organising.disclosing import DisclosureTerms, DisclosureView
@@ -48,15 +50,16 @@ from tests.pages.anonymous_views import anonymous_result, links_page
 from tests.pages.challenge_samples import of_challenges
 from tests.pages.comparison_views import of_comparisons
 from tests.pages.data_samples import of_data
-from tests.pages.documentation_samples import of_documentation
+from tests.pages.documentation_samples import of_documentation, of_reference
 from tests.pages.draft_samples import of_drafts
 from tests.pages.drawn import EVIL
 from tests.pages.figure_samples import of_figures
 from tests.pages.intake_samples import of_intakes
+from tests.pages.label_samples import of_labels
 from tests.pages.login_samples import of_logins
-from tests.pages.method_views import method_page
+from tests.pages.method_views import method_page, showcase, shown_method
 from tests.pages.notification_samples import of_notifications
-from tests.pages.organiser_samples import of_organisers
+from tests.pages.organiser_samples import of_organisers, of_previews
 from tests.pages.people_samples import of_people
 from tests.pages.picture_samples import of_pictures
 from tests.pages.result_views import HISTORY, RANK, context, detail
@@ -94,6 +97,7 @@ def samples() -> Iterator[Sample]:
     yield from of_challenges()
     yield from of_data()
     yield from of_intakes()
+    yield from of_labels()
     yield from of_drafts()
     yield from of_documentation()
     yield from of_accounts()
@@ -239,15 +243,11 @@ def of_uploads() -> Iterator[Sample]:
         submitting(checked, unnamed, form=wrong["form"] | {"method": "", "competition": ()}),
     )
     private = replace(METHOD, public_at=None, is_baseline=False, paper_url="", code_url=EVIL, description="")
-    yield "methods/method.html", {"page": method_page(), "citation": EVIL}
-    yield (
-        "methods/method.html",
-        {
-            "page": method_page(private, submissions=(), results=(), changes=(), unpublishable=EVIL),
-            "citation": None,
-        },
-    )
-    yield "methods/method.html", {"page": method_page(is_ours=False, can_rename=False), "citation": None}
+    empty = method_page(private, submissions=(), results=(), changes=(), unpublishable=EVIL)
+    theirs = method_page(private, is_ours=False, can_rename=False)
+    yield "methods/method.html", shown_method(method_page(), EVIL)
+    yield "methods/method.html", shown_method(empty, None, shown=None)
+    yield "methods/method.html", shown_method(theirs, None, shown=showcase(EVIL, "roc"))
     yield "anonymous/result.html", anonymous_result()
     yield "anonymous/result.html", anonymous_result(headline=None, headline_reason=EVIL, withheld=None)
     yield "anonymous/result.html", anonymous_result(headline=None, is_withdrawn=True)
@@ -290,6 +290,18 @@ def of_submissions() -> Iterator[Sample]:
         yield page, context(replace(withdrawn(), unpublishable=EVIL))
         yield page, context(cancelled())
         yield page, context(cancelled(EVIL))
+    neighbour = Neighbour(EVIL, 0.5)
+    scored_alone = replace(ended, results=(first,))
+    for tried in (
+        None,
+        Tried(replace(waiting, results=waiting.results[:1])),
+        Tried(replace(ended, results=ended.results[3:])),
+        Tried(scored_alone),
+        Tried(scored_alone, neighbour, neighbour, 2, 7),
+        Tried(scored_alone, neighbour, None, 8, 7),
+        Tried(scored_alone, None, neighbour, 1, 7),
+    ):
+        yield "home/try.html", {"tried": tried, "most": 6}
     row = SubmissionRow(
         12, "VOC2007", "test", 3, EVIL, NOW, ResultState.PENDING, RunState.QUEUED, 2, None, None
     )
@@ -299,11 +311,11 @@ def of_submissions() -> Iterator[Sample]:
     scored = replace(row, state=ResultState.SCORED, run_state=RunState.SCORED, position=None, mean=0.0)
     waiting_row = replace(row, is_waiting=True, quota=QuotaEffect.COUNTS, waits_for=Wait(Cause.TURN, EVIL))
     gone = replace(row, state=ResultState.WITHDRAWN, quota=QuotaEffect.CANCELLED, is_public=True)
-    yield "submissions/mine.html", {"rows": (), "older": None, "quota": {}, "is_first": True}
+    yield "submissions/mine.html", {"methods": (), "older": None, "quota": {}, "is_first": True}
     yield (
         "submissions/mine.html",
         {
-            "rows": (row, failed, scored, waiting_row, gone),
+            "methods": ((row, failed), (scored, waiting_row, gone)),
             "older": "/x",
             "quota": {PHASE: (QUOTA_LINE,)},
             "is_first": False,
@@ -413,21 +425,19 @@ def of_the_rest() -> Iterator[Sample]:
         tuple(Organiser(number, EVIL, EVIL, role, NOW) for number, role in enumerate(ChallengeRole)),
         (RoleInvitation("ab" * 32, EVIL, ChallengeRole.VIEWER, NOW, NOW + timedelta(days=7)),),
     )
-    yield (
-        "administration/overview.html",
-        {
-            "dead": (message,),
-            "older": "/x",
-            "challenges": (challenge, challenge),
-            "workers": 1,
-            "damaged": 2,
-            "requests": 2,
-        },
-    )
-    yield (
-        "administration/overview.html",
-        {"dead": (), "older": None, "challenges": (), "workers": 0, "damaged": 0, "requests": 0},
-    )
+    index = AdministrationIndex(
+        workers=1, senders=1, last_backup_at=NOW, is_backup_old=True, dead_jobs=1, waiting=3, scored_by_hour=(0, 5, 12),
+        disks=(Disk((EVIL, "storage"), 5, 100), Disk(("database",), 0, 0)), damaged=2, people=7, challenges=2,
+        has_mail_server=True, mail_trouble=EVIL, undelivered=3, notices=1,
+    )  # fmt: skip
+    quiet = replace(
+        index, workers=0, senders=0, last_backup_at=None, dead_jobs=0, scored_by_hour=(0,) * 24, damaged=0, undelivered=0, notices=0,
+        has_mail_server=False, mail_trouble=None,
+    )  # fmt: skip
+    page = "administration/overview.html"
+    yield page, {"dead": (message,), "older": "/x", "index": index, "requests": 2}
+    yield page, {"dead": (), "older": None, "index": quiet, "requests": 0}
+    yield page, {"dead": (), "older": None, "index": replace(index, mail_trouble=None), "requests": 0}
     yield from of_admins(challenge)
     terms = DisclosureTerms(Disclosure.CLASSES, details_at_close=False, only_complete=True)
     refusals = {each: EVIL if each is Disclosure.FULL else None for each in Disclosure}
@@ -466,15 +476,9 @@ def of_the_rest() -> Iterator[Sample]:
     untruthful = organised(upcoming, ground_truth=0, rescore=None, failed=2)
     damaged = organised(closed, rescore=None, damaged=(WaitingForRepair("ground truth", 2),))
     yield from of_organisers((organised(), damaged, untruthful))
+    yield from of_previews(organised())
     field = Field("id", "path", is_required=True, description=EVIL)
-    paragraphs = (EVIL, f"`{EVIL}`")
-    put = Operation("PUT", "/api/v1/x", paragraphs, "upload.create", (field,), "201 Created", EVIL, EVIL)
-    get = Operation("GET", "/", ("Read",), "public.read", (), "204 No Content", "curl", "")
-    page = {"problems": PROBLEMS.values(), "example": EVIL}
-    yield "api_docs.html", {**page, "operations": ()}
-    yield "api_docs.html", {**page, "operations": (put, get)}
-    yield "problems.html", {"problems": PROBLEMS.values()}
-    yield "problems.html", {"problems": (PROBLEMS["quota"],)}
+    yield from of_reference(field)
     missing: dict[str, Any] = {
         "kind": PROBLEMS["not-found"],
         "detail": EVIL,

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.models import ServicePart
 from app.operations.notices import NewNotice, NoticeView
-from app.operations.status import Numbers, OutageView, PartStatus, Status, line_of, state_of
+from app.operations.status import DayView, Numbers, OutageView, PartStatus, Status, line_of, state_of
 from tests.pages.drawn import EVIL
 from tests.pages.views import NOW
 
@@ -17,7 +17,9 @@ NOTICE = NoticeView(1, EVIL, f"*Soon* {EVIL}", NOW - timedelta(hours=1), None)
 SCHEDULED = NoticeView(2, EVIL, "", NOW + timedelta(days=1), NOW + timedelta(days=2))
 OVER = replace(NOTICE, id=3, ends_at=NOW - timedelta(minutes=1))
 OUTAGE = OutageView(ServicePart.UPLOADS, NOW - timedelta(hours=2), NOW - timedelta(hours=1))
-NUMBERS = Numbers(NOW, 2, 3, 4, NOW, (NOTICE, SCHEDULED), (OUTAGE, replace(OUTAGE, part=ServicePart.SCORING)))
+OUTAGES = (OUTAGE, replace(OUTAGE, part=ServicePart.SCORING))
+DAYS = (DayView(NOW.date(), 0, 0, is_known=False), DayView(NOW.date(), 5, 60), DayView(NOW.date(), 0, 1440))
+NUMBERS = Numbers(NOW, 2, 3, 4, NOW, (NOTICE, SCHEDULED), OUTAGES, days=DAYS)
 WELL = Status(NOW, PartStatus(works=True), PartStatus(works=True), NUMBERS)
 AWAY = PartStatus(works=False, problem=EVIL, since=NOW)
 

@@ -139,7 +139,7 @@ def test_figures_are_being_computed_until_they_are_drawn(make: Make) -> None:
     page = board.page()
     assert "being computed" not in page
     assert page.count("<svg xmlns") == 7
-    assert f'<img src="{board.address}/figures/curves-1.svg"' in page
+    assert f'<img class="drawing" src="{board.address}/figures/curves-1.svg"' in page
     medians = board.numbers()["median-by-method"]["rows"]
     assert [value for _, value in medians] == pytest.approx([0.7051234, 0.5051234])
 
@@ -186,13 +186,42 @@ def test_the_numbers_of_a_figure_can_be_downloaded_as_csv(make: Make) -> None:
     assert "attachment" in answer.headers["Content-Disposition"]
 
 
+def test_a_figure_has_a_page_with_its_drawing_numbers_downloads_and_citation(make: Make) -> None:
+    board = make()
+    board.add(0.5)
+    board.deliver()
+
+    assert f'<a href="{board.address}/figures/curves-1">' in board.page()
+    page = board.browser.get(f"{board.address}/figures/curves-1").text
+
+    assert "<svg xmlns" in page
+    assert 'data-plot="' in page
+    assert '<th scope="row">Method 1</th>' in page
+    for kind in ("svg", "csv"):
+        assert f'href="{board.address}/figures/curves-1.{kind}"' in page
+    assert "howpublished = {\\url{" in page
+    assert f"{board.address}/figures/curves-1}}}}," in page
+    assert board.browser.get(f"{board.address}/figures/nothing").status_code == 404
+
+
+def test_a_board_with_one_method_says_what_the_second_will_add(make: Make) -> None:
+    board = make()
+    board.deliver()
+    assert "No figures yet" in board.page()
+    board.add(0.5)
+    board.deliver()
+    board.rows.platform.cache.expire_versions()
+    assert "appear with the second method" in board.page()
+
+
 def test_figures_of_a_held_out_phase_have_no_curves_and_no_more_digits_than_its_board(make: Make) -> None:
     board = make(Disclosure.CLASSES)
     board.add(0.5)
     board.add(0.7)
     board.deliver()
 
-    assert board.browser.get(f"{board.address}/figures/curves-1.svg").status_code == 404
+    for curve in ("curves-1.svg", "curves-1.csv", "curves-1"):
+        assert board.browser.get(f"{board.address}/figures/{curve}").status_code == 404
     every = [cell for each in board.numbers().values() for row in each["rows"] for cell in row]
     digits = [cell for cell in every if isinstance(cell, float) and round(cell, 3) != cell]
     assert {0.51, 0.71} <= set(every)
@@ -226,6 +255,7 @@ def test_figures_disappear_as_soon_as_the_disclosure_becomes_stricter(make: Make
         "figures/by-class.svg",
         "figures/curves-1.svg",
         "figures/by-class.csv",
+        "figures/by-class",
         f"badges/{method_id}.svg",
     ):
         assert board.browser.get(f"{board.address}/{gone}").status_code == 404
@@ -290,8 +320,10 @@ def test_an_address_without_a_board_has_no_figures(make: Make) -> None:
 
 def test_a_group_of_columns_that_no_table_has_is_refused(make: Make) -> None:
     board = make()
+    board.add(0.5)
+    board.deliver()
 
-    refused = board.browser.get(f"{board.address}/figures?columns=2")
+    refused = board.browser.get(f"{board.address}/figures/by-class?columns=2")
 
     assert refused.status_code == 422
     assert "columns: expected 1 to 1, found 2" in refused.text

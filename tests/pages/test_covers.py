@@ -17,6 +17,7 @@ from app.models import AuditRecord, Disclosure
 from app.organising import roles
 from app.organising.roles import Grant
 from app.platform import Platform
+from app.web.markdown import markdown
 from app.web.transfers import LARGEST_PICTURE
 from tests.pages.picture_trees import loaded, tree_with_pictures
 from tests.pages.test_accounts import registered
@@ -211,3 +212,50 @@ def test_a_card_has_the_tagline_of_its_challenge(place: Place) -> None:
 
     assert place.card("open")["tagline"] == "Boats <b>and</b> kites"
     assert "Boats &lt;b&gt;and&lt;/b&gt; kites" in place.visitor.get("/").text
+
+
+TEXTS = "/organise/challenges/open/text-images"
+
+
+def add_image(place: Place, content: bytes, shows: str = "A [map] of sites") -> Any:
+    return place.organiser.post(TEXTS, data={"shows": shows}, files={"image": ("a.png", content)})
+
+
+def test_an_image_is_sent_for_texts_and_shown_in_them_from_this_server_alone(place: Place) -> None:
+    added = add_image(place, picture(size=(2000, 1000), pnginfo=with_description()))
+    page = unescape(place.organiser.get(PAGE).text)
+    [line] = [part for part in page.split("<code") if "![A " in part]
+    line = line.partition(">")[2].partition("</code>")[0]
+    address = line.partition("](")[2].rstrip(")")
+    served = place.visitor.get(address)
+
+    assert (added.status_code, added.headers["location"]) == (303, f"{PAGE}#text-images")
+    assert (served.status_code, served.headers["content-type"]) == (200, "image/jpeg")
+    assert b"secret" not in served.content
+    assert Image.open(io.BytesIO(served.content)).size == (1280, 640)
+    html = markdown(line, "open")
+    assert f'<img src="{address}" alt="A [map] of sites" width="1280" height="640"' in html
+    assert "<img" not in markdown(line, "hidden")
+
+    name = address.rpartition("/")[2]
+    assert place.visitor.get(f"/challenges/hidden/text-images/{name}").status_code == 404
+    assert place.organiser.post(f"{TEXTS}/{name}/remove").status_code == 303
+    assert place.visitor.get(address).status_code == 404
+    assert place.organiser.post(f"{TEXTS}/{name}/remove").status_code == 404
+
+
+def test_what_is_no_image_or_one_too_many_is_refused_with_its_reason(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for content, said in ((b"MZ no image", 'id="problem-image"'), (bomb(60_000, 60_000), "pixels")):
+        refused = add_image(place, content)
+        assert (refused.status_code, said in refused.text) == (422, True), refused.text
+    assert place.organiser.post(TEXTS, data={"shows": ""}).status_code == 422
+
+    monkeypatch.setattr("app.images.text_images.MOST", 1)
+    first, second = picture(size=(20, 10)), picture(size=(10, 20))
+    assert [add_image(place, content, "Small").status_code for content in (first, second, first)] == [
+        303,
+        422,
+        303,
+    ]

@@ -332,7 +332,7 @@ def test_files_are_added_changed_replaced_and_deleted_with_plain_forms(place: Pl
     assert hashlib.sha256(b"first").hexdigest() in shown
     assert hashlib.sha256(b"second").hexdigest() in shown
     assert "renamed.zip" in public
-    assert "2030-01-01 00:00 UTC" in public
+    assert "1 Jan 2030 00:00 UTC" in public
     assert hashlib.sha256(b"second").hexdigest() not in public
     with place.platform.transaction() as session:
         subject = f"data file {file['id']}"
@@ -467,6 +467,20 @@ def test_a_download_that_has_begun_is_complete_although_the_file_is_replaced_and
     assert b"".join(arrived) == content
     assert (replaced.status_code, replaced.content) == (200, b"second")  # not the rest of another file
     assert place.people["visitor"].get(f"/challenges/oak/data/{file_id}").status_code == 410
+
+
+def test_a_file_that_is_missing_from_storage_is_an_error_that_says_so(place: Place) -> None:
+    file_id = place.offer()
+    with place.platform.transaction() as session:
+        key = session.get_one(DataFile, file_id).key
+    assert key is not None
+    place.platform.files.delete(key)
+
+    for headers in ({}, {"Range": "bytes=1-2"}):
+        answer = place.people["visitor"].get(f"/challenges/oak/data/{file_id}", headers=headers)
+
+        assert (answer.status_code, "Storage cannot be reached" in answer.text) == (503, True)
+    assert place.people["visitor"].head(f"/challenges/oak/data/{file_id}").status_code == 503
 
 
 def test_ranges_are_sent_or_refused_as_http_says(place: Place) -> None:
@@ -723,6 +737,30 @@ def test_a_file_for_all_phases_decides_where_none_is_for_the_phase_alone(place: 
 
     assert (hidden, shown, is_shown()) == (False, True, True)
     assert phase_page(place.platform, "elm", "test").images_available
+
+
+def test_what_is_not_offered_is_said_with_the_reason(place: Place, tmp_path: Path) -> None:
+    place.move(opens_at=NOW - timedelta(days=400))
+    import_tree(place.platform, TreeImport(small_kit(tmp_path), "ash", "test"))  # held out, without images
+
+    def missing(challenge: str) -> dict[str, str]:
+        [phase] = place.people["visitor"].get(f"/api/v1/challenges/{challenge}/data").json()["phases"]
+        return {each["what"]: each["reason"] for each in phase["not_offered"]}
+
+    hidden, before = missing("ash"), missing("oak")
+    page = place.people["visitor"].get("/challenges/ash/data").text
+    file_id = place.offer(kind="annotation", image_set="test")
+    place.platform.cache.expire_versions()
+    after = missing("oak")
+    place.organiser.delete(f"/api/v1/organise/challenges/oak/data/{file_id}?reason=test")
+
+    assert hidden == {
+        "images": "The organisers do not offer them here.",
+        "annotation": "Hidden: the server scores results on test with it.",
+    }
+    assert all(reason in page for reason in hidden.values())
+    assert before == {"annotation": "Public, and being packed: it will be here within minutes."}
+    assert after == {}
 
 
 def test_spooling_a_large_form_to_a_full_disk_is_an_error_that_says_so(

@@ -40,6 +40,7 @@ TOLD: dict[EventKind, set[str]] = {
     EventKind.FAILED: TEAM,
     EventKind.WAITS: TEAM,
     EventKind.RESCORED: TEAM,
+    EventKind.UPLOAD_OUTDATED: TEAM,
     EventKind.PUBLISHED: TEAM,
     EventKind.DEADLINE: TEAM,
     EventKind.OPENED: TEAMS,
@@ -56,11 +57,14 @@ TOLD: dict[EventKind, set[str]] = {
     EventKind.DECISION: TEAM,
     EventKind.QUOTA: TEAM,
     EventKind.HOOK_OFF: TEAM,
+    EventKind.LABEL_ANSWER: TEAM,
     EventKind.QUESTION: ORGANISERS,
+    EventKind.LABELS_REPORTED: ORGANISERS,
     EventKind.RUNS_FAILED: ORGANISERS,
     EventKind.TEAM_WAITS: ORGANISERS,
     EventKind.DATA_SET_READ: ORGANISERS,
     EventKind.TRUTH_READY: ORGANISERS,
+    EventKind.PREVIEW: ORGANISERS,
     EventKind.OUTAGE: ORGANISERS,
     EventKind.DATA_SET_EXPIRES: ORGANISERS,
     EventKind.STORAGE_LOW: ADMINS,
@@ -77,9 +81,21 @@ SAID: dict[EventKind, tuple[dict[str, Any], str]] = {
         "a.zip for {title}, test has problems; nothing was counted",
     ),
     EventKind.RESCORED: (
-        {"results": 2},
-        "A re-scoring of {title}, test changed 2 results of the team {team}",
+        {"results": 2, "ranks": 1},
+        "A re-scoring of {title}, test changed 2 results and 1 rank of the team {team}",
     ),
+    EventKind.UPLOAD_OUTDATED: (
+        {"version": 2, "uploads": 1},
+        (
+            "Version 2 of the annotation of {title}, test is on the leaderboards, with other images or classes; a valid archive"
+            " that is not submitted was checked by an earlier one and will be checked again"
+        ),
+    ),
+    EventKind.PREVIEW: (
+        {"version": 2, "rescore": 7, "state": "ready"},
+        "The scores of {title}, test under version 2 of the ground truth are ready; look at the preview, and publish or discard them",
+    ),
+    EventKind.LABEL_ANSWER: ({"image": "a b"}, "The organisers of {title} closed your report of a b"),
     EventKind.OPENED: ({"at": AT}, "{title}, test opened on Mon 30 Nov 2026 12:00 UTC"),
     EventKind.CLOSED: ({"at": AT}, "{title}, test closed on Mon 30 Nov 2026 12:00 UTC"),
     EventKind.EXTENDED: (

@@ -90,7 +90,22 @@ def test_the_navigation_marks_the_current_page(browser: Browser) -> None:
 
     assert '<a href="/docs/administer/backup" aria-current="page">Backup</a>' in page
     assert '<a href="#damaged-files">Damaged files</a>' in page
-    assert 'href="/docs/protocols" aria-current="page"' in browser().get("/docs/protocols/coco").text
+    assert '<a class="next" href="/docs/administer/monitoring" rel="next">' in page
+    assert 'href="/docs/protocols" aria-current="true"' in browser().get("/docs/protocols/coco").text
+
+
+def test_anchors_of_a_page_that_was_split_lead_to_the_section_on_its_new_page(browser: Browser) -> None:
+    page = browser().get("/docs/organise")
+    former = ("send-a-data-set", "score-again", "disclosure", "announcements", "create-a-challenge")
+
+    found = {
+        anchor: re.search(rf'<li id="{anchor}">\s*<a href="([^"#]+)#([^"]+)"', page.text) for anchor in former
+    }
+
+    assert [anchor for anchor, link in found.items() if link is None or link[2] != anchor] == []
+    assert {link[1] for link in found.values() if link} == {
+        f"/docs/organise/{name}" for name in ("data", "scoring", "rules", "teams", "challenge")
+    }
 
 
 def test_only_pictures_are_served_from_their_folder(browser: Browser) -> None:

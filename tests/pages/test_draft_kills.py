@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
+from app.challenges.pictures_from import ParticipantsPictures
 from app.challenges.texts import NewTexts
 from app.challenges.visibility import MOST_INVITATIONS
 from app.core.access import Actor
@@ -95,7 +96,8 @@ def test_rules_are_saved_with_their_terms_and_invitations_or_not_at_all(place: P
 def test_the_texts_of_step_6_are_saved_whole(place: Place) -> None:
     def save(code: str) -> None:
         new = NewTexts(tagline="Find them", overview="# Birds", version=1)
-        drafts.save_page(place.platform, actor(place.platform, code), code, new)
+        pictures = ParticipantsPictures(pictures_from="files")
+        drafts.save_page(place.platform, actor(place.platform, code), code, new, pictures)
 
     assert_all_or_nothing(place.platform, place.draft, save, lambda code: state(place, code))
 

@@ -57,7 +57,10 @@ NEW = "/organise/new"
 WHAT = {"title": "Birds", "template": "voc", "tasks": ["detection"], "tracks": "one", "tagline": "Find them"}
 SCORING = {"protocol": "voc2012", "own": "all", "others": "live"}
 RULES = {"per_week": "2", "total": "30", "visibility": "listed", "terms": "research"}
-PAGE = {"overview": "# Birds", "version": "1", "tagline": "Find them"}
+PAGE = {
+    "overview": "# Birds", "version": "1", "tagline": "Find them",
+    "pictures_from": "elsewhere", "pictures_address": "https://pictures.example/birds",
+}  # fmt: skip
 
 
 @dataclass
@@ -337,7 +340,7 @@ def test_hidden_images_get_neutral_names_which_only_workers_can_trace_back(place
     place.save(code, "page", **PAGE)
     do_all(place.platform)
 
-    assert "the names of the pictures of test predict the class" in offered
+    assert "the names of the images of test predict the class" in offered
     assert "Rename, shuffle and strip" in offered
     assert "Hidden images have neutral names" in page
     assert "predict the class" not in page
@@ -372,7 +375,7 @@ def test_names_stay_where_a_hidden_image_has_no_picture(place: Place) -> None:
     place.save(code, "names", neutral="")
     do_all(place.platform)
 
-    assert "images cannot get neutral names: the image a of test has no picture" in page
+    assert "images cannot get neutral names: the image a of test has no file" in page
     assert "Use the names as they were sent" in page
     assert "Is this what you meant?" in place.page(f"{NEW}/{code}/check")
 
@@ -386,6 +389,35 @@ def test_problems_of_the_annotation_stop_at_the_check(place: Place) -> None:
     assert "Fix" in page
     assert "Send corrected files" in page
     assert place.organiser.post(f"{NEW}/{code}/check", data={"sets": ["hidden-0"]}).status_code == 409
+
+
+def test_names_that_results_cannot_have_are_made_neutral_at_the_check(place: Place) -> None:
+    code = place.draft()
+    files = {"classes.txt": b"cat", "a b.txt": b"0 0.5 0.5 0.2 0.5", "a b.jpg": jpeg()}
+    place.send(code, hidden=zipped(files))
+    before = place.page(f"{NEW}/{code}/check")
+
+    place.save(code, "names", neutral="true")
+    do_all(place.platform)
+
+    assert "Results cannot have the names of hidden images" in before
+    assert "Is this what you meant?" in place.page(f"{NEW}/{code}/check")
+
+
+def test_what_columns_hold_is_said_within_the_steps(place: Place) -> None:
+    code = place.draft()
+    place.send(code, public=zipped({"val.csv": b"Bild,Art\na,cat\n", "a.jpg": jpeg()}))
+
+    refused = place.organiser.post(f"{NEW}/{code}/tables", data={"columns": ["", "class"]})
+    place.save(code, "tables", columns=["image", "class"], has_names="true")
+    do_all(place.platform)
+
+    assert refused.status_code == 422
+    assert "One column has to hold the image" in words(refused.text)
+    assert f'action="{NEW}/{code}/tables"' in refused.text
+    assert "<option selected>class</option>" in refused.text  # what was typed
+    page = place.page(f"{NEW}/{code}/check")
+    assert "val.csv is read as you said; change what its columns hold" in page
 
 
 @pytest.mark.parametrize(
@@ -656,8 +688,8 @@ def test_a_copy_proposes_the_settings_without_data_dates_and_people(place: Place
     assert (
         "# Birds" not in place.organiser.get(f"{NEW}/{copied}/page").text
     )  # it counts the data of the other
-    assert exported.json()["steps"]["scoring"]["protocol"] == "voc2012"
-    assert exported.json()["steps"]["rules"]["invited"] == ""
+    assert exported.json()["scoring"]["protocol"] == "voc2012"
+    assert "invited" not in exported.json()["rules"]
     assert (bad.status_code, "Title of the copy" in bad.text) == (422, True)
 
 

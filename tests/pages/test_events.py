@@ -56,6 +56,7 @@ from app.platform import Platform
 from app.results import cancelling, recording, withdrawing
 from app.submissions import checking, methods, quotas
 from app.submissions.quotas import NewSlots
+from tests.confirming import confirm_rescores
 from tests.pages.people_told import Scene, scene
 from tests.pages.statements import asked
 from tests.patience import LIMIT
@@ -211,10 +212,10 @@ def test_nothing_is_told_of_what_was_rolled_back(people: Scene) -> None:
 def test_a_rescoring_tells_the_teams_whose_visible_scores_it_changes(
     people: Scene, disclosure: Disclosure
 ) -> None:
-    """Before the phase is over, one team's mean changes visibly, another's only in digits that a held-out phase hides."""
+    """One team's mean changes visibly, another's only in digits that a held-out phase hides, and no rank does."""
     people.disclose(disclosure)
     other, same, of_class = (people.rows.other_team() for _ in range(3))
-    changes = {people.rows.team_id: (0.5, 0.6), other: (0.5, 0.50001), same: (0.5, 0.5), of_class: (0.5, 0.5)}
+    changes = {people.rows.team_id: (0.5, 0.6), other: (0.4, 0.40001), same: (0.3, 0.3), of_class: (0.2, 0.2)}
     results = {
         people.rows.result(mean=before, team_id=team): (team, after)
         for team, (before, after) in changes.items()
@@ -228,6 +229,7 @@ def test_a_rescoring_tells_the_teams_whose_visible_scores_it_changes(
             run = people.rows.run_of(result_id)
             people.rows.end(run, RunState.SCORED, after)
             add_class(people, run, 0.3 if team == of_class else 0.2)
+        confirm_rescores(people.platform)
         rescoring.activate_complete(people.platform)
 
     told = {event.team_id for event in recorded(people, EventKind.RESCORED)}
@@ -240,8 +242,8 @@ def test_a_rescoring_tells_the_teams_whose_visible_scores_it_changes(
     }
     assert told == expected[disclosure]
     assert (
-        len([each for each in statements if "INSERT INTO event " in each]) <= 2
-    )  # this, and that the truth is in use
+        len([each for each in statements if "INSERT INTO event " in each]) <= 3
+    )  # this, that the truth is in use, and archives that it outdates
     assert [event.details["is_shown"] for event in recorded(people, EventKind.TRUTH_READY)] == [True]
     assert recorded(people, EventKind.FAILED, EventKind.REFUSED) == []
 
@@ -264,6 +266,7 @@ def rescored(people: Scene, result_id: int, mean: float) -> None:
     """Score the whole phase again, and switch its boards."""
     rescoring.rescore_phase(people.platform, None, people.rows.phase_id)
     people.rows.end(people.rows.run_of(result_id), RunState.SCORED, mean)
+    confirm_rescores(people.platform)
     rescoring.activate_complete(people.platform)
     assert people.rows.standing() == {result_id: mean}
 

@@ -47,8 +47,8 @@ def test_every_voc_class_fits_a_narrow_column() -> None:
 def test_times_are_shown_in_utc_regardless_of_their_zone() -> None:
     evening = NOON.astimezone(timezone(timedelta(hours=9)))
 
-    assert formats.when(evening) == '<time datetime="2026-11-21T12:00:00Z">2026-11-21 12:00 UTC</time>'
-    assert formats.day(evening) == '<time datetime="2026-11-21T12:00:00Z">2026-11-21</time>'
+    assert formats.when(evening) == '<time datetime="2026-11-21T12:00:00Z">21 Nov 2026 12:00 UTC</time>'
+    assert formats.day(evening) == '<time datetime="2026-11-21T12:00:00Z">21 Nov 2026</time>'
 
 
 def test_a_missing_time_is_blank() -> None:

@@ -29,6 +29,7 @@ from app.organising import phases
 from app.organising.phases import NewRules
 from app.platform import Platform
 from app.web.zones import date_in_words
+from tests.confirming import confirm_rescores
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
 from tests.pages.test_challenge_texts import organiser
@@ -323,12 +324,14 @@ def test_new_ground_truth_is_announced_when_the_boards_switch_to_it(platform: Pl
         session.flush()
         session.add(Rescore(phase_id=phase.id, ground_truth_id=old.id, scorer=scorer))
     assert told(platform) == []
+    confirm_rescores(platform)
     assert rescoring.activate_complete(platform) == 1
     assert told(platform) == []  # the same ground truth
 
     with platform.transaction() as session:
         session.add(Rescore(phase_id=phase.id, ground_truth_id=new.id, scorer=scorer))
     assert told(platform) == []  # imported, and not used yet
+    confirm_rescores(platform)
     assert rescoring.activate_complete(platform) == 1
 
     assert told(platform) == [

@@ -64,10 +64,10 @@ def test_the_bell_counts_what_is_unread_on_every_page_without_a_query_of_its_own
 ) -> None:
     give(people, count)
     reader = people.log_in("member", browser)
-    reader.get("/account")  # records at most once a minute that the session is used
+    reader.get("/account/data")  # records at most once a minute that the session is used
 
     with asked(people.platform) as queries:
-        account = reader.get("/account").text
+        account = reader.get("/account/data").text
     shared = reader.get("/").text
 
     assert [bell(page) for page in (account, shared)] == [said, said]
@@ -142,13 +142,17 @@ def test_what_is_mailed_is_chosen_on_a_page_and_in_the_api(
     member, admin = (people.log_in(role, browser) for role in ("member", "admin"))
 
     def checked(client: TestClient) -> set[str]:
-        return set(re.findall(r'value="([^"]+)" checked', client.get("/account/notifications").text))
+        return set(
+            re.findall(r'name="kind" value="([^"]+)" checked', client.get("/account/notifications").text)
+        )
 
     before = checked(member)
     assert "phase opened" in before
     assert "storage low" not in member.get("/account/notifications").text
     assert "storage low" in checked(admin)
-    saved = member.post("/account/notifications", data={"kind": ["phase closed"]})
+    saved = member.post(
+        "/account/notifications", data={"group": ["teams"], "kind": ["phase closed", "team approved"]}
+    )
     assert (saved.status_code, checked(member)) == (303, {"phase closed"})
     put = member.put("/api/v1/account/notifications", json={"by_mail": {"phase opened": True}})
     assert (put.status_code, checked(member)) == (204, {"phase opened", "phase closed"})
@@ -157,6 +161,11 @@ def test_what_is_mailed_is_chosen_on_a_page_and_in_the_api(
     for wrong in ({"storage low": True}, {"unknown": True}, {"phase opened": "perhaps"}):
         assert member.put("/api/v1/account/notifications", json={"by_mail": wrong}).status_code == 422
     assert checked(member) == {"phase opened", "phase closed"}
+    member.post("/account/notifications", data={"group": ["team", "teams"], "kind": ["phase closed"]})
+    turned_on = checked(member)
+    assert "submission scored" in turned_on  # of a group that was off, what is usual
+    assert "upload invalid" not in turned_on
+    assert "phase opened" not in turned_on  # a group that was on has what is ticked
     assert member.post("/account/notifications", data={"kind": ["unknown"]}).status_code == 422
 
 

@@ -94,7 +94,7 @@ def test_an_export_contains_everything_about_a_person_and_nothing_about_others(
     assert found.keys() == {
         "account", "left_out", "sessions", "logins", "tokens", "teams", "terms", "downloads", "uploads", "submissions",
         "threads", "thread_messages", "team_messages", "actions", "invitations", "requests",
-        "notifications", "mails", "mail_choices",
+        "notifications", "mails", "mail_choices", "label_edits", "label_reports",
     }  # fmt: skip
     assert "cedar" not in response.text
     assert "Needle" not in response.text

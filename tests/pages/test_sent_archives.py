@@ -66,7 +66,7 @@ def test_an_archive_that_cannot_be_read_is_called_by_its_type(
     problems = told(place.read(intake))
 
     assert problems == [
-        f"{name}: an archive of type {kind} cannot be read here, or is damaged; send it as .zip, .tar, .tar.gz or .tar.xz"
+        f"{name}: an archive or a compressed file of type {kind} cannot be read here, or is damaged; send it as .zip, .tar, .tar.gz or .tar.xz"
     ]
 
 
@@ -103,7 +103,7 @@ def test_images_without_a_picture_are_applied_once_somebody_says_how_many(
     if not lacking:
         assert without.status_code == 202
         return
-    said = f"{lacking} of 3 images of test have no picture"
+    said = f"{lacking} of 3 images of test have no file"
     assert said in " ".join(told(view, "warnings"))
     assert (without.status_code, fewer.status_code, phases) == (422, 422, 0)
     assert f"{said}; send them, or say that they stay so" in without.text
@@ -123,8 +123,8 @@ def test_step_3_goes_on_without_pictures_only_once_that_is_ticked(drafts: Drafts
         before = session.scalars(statement).one()
     ticked = drafts.organiser.post(f"{NEW}/{code}/check", data={"sets": ["hidden-0"], "without_picture": "3"})
 
-    assert "They stay so: 3 of 3 images of test have no picture" in page
+    assert "They stay so: 3 of 3 images of test have no file" in page
     assert bare.status_code == 422
-    assert "3 of 3 images of test have no picture. Send them in step 2, or tick" in words(bare.text)
+    assert "3 of 3 images of test have no file. Send them in step 2, or tick" in words(bare.text)
     assert "check" not in before
     assert ticked.status_code == 303

@@ -117,3 +117,23 @@ def test_a_theme_is_kept_after_login_and_an_unknown_one_is_refused(browser: Call
 
     assert all('<html lang="en" data-theme="light">' in each for each in pages)
     assert refused.status_code == 422
+
+
+def test_the_page_after_an_act_says_once_that_it_was_done(
+    pages: tuple[str, str], browser: Callable[[], TestClient]
+) -> None:
+    ash = registered(browser(), "done@example.org")
+    code = pages[1].rpartition("/")[2]
+
+    refused = ash.post("/teams", data={"challenge": code, "name": ""})
+    created = ash.post("/teams", data={"challenge": code, "name": "Oak"}, follow_redirects=False)
+    ash.post(f"{created.headers['location']}/edit", data={"name": "Elm"}, follow_redirects=False)
+    shared, later = (ash.get(pages[1]) for _ in range(2))
+    ash.cookies.set("heldout_done", "<b>forged")
+    forged = ash.get(pages[1]).text
+
+    assert "heldout_done" not in refused.headers.get("set-cookie", "")
+    assert "Name and affiliation are saved." in shared.text
+    assert shared.headers["Cache-Control"] == "no-store"
+    assert 'class="flash"' not in later.text + forged
+    assert "forged" not in forged

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from starlette.testclient import TestClient
 import heldout_scoring
 from app.jobs import heartbeats
 from app.main import create_app
-from app.models import AuditRecord, Challenge, Phase, Service
+from app.models import AuditRecord, Challenge, Phase, Service, ServicePart
 from app.operations import health
+from app.operations.status import OutageView, days_of
 from app.platform import Platform
 from tests.pages.conftest import Browser
 from tests.pages.statements import asked
@@ -76,10 +78,11 @@ def test_everybody_sees_that_all_is_well_and_how_long_a_submission_waits(
     assert (numbers["workers"], numbers["waiting"]) == (1, 3)
     assert numbers["wait_minutes"] == 3, "the fourth on two slots, 90 seconds each"
     assert numbers["last_scored_at"] == "2026-11-25T10:01:00Z", "to the minute"
-    assert "3 submissions waiting; a new submission is scored in about 3 minutes" in page
+    assert "3 submissions waiting" in page
+    assert "A new submission is scored in about 3 minutes" in page
     assert "Uploads and scoring work" in page
     assert set(numbers) == {
-        "read_at", "workers", "waiting", "wait_minutes", "last_scored_at", "notices", "outages", "senders"
+        "read_at", "workers", "waiting", "wait_minutes", "last_scored_at", "notices", "outages", "senders", "days"
     }, "nothing of a challenge or a team"  # fmt: skip
     login = visitor.get("/login").text
     assert '<a href="/status" >Status</a>' in login.split("</header>")[0]
@@ -131,7 +134,7 @@ def test_while_the_database_is_away_the_page_shows_what_is_known(
     back = seen(visitor)
 
     assert (page.status_code, "Uploads are unavailable" in page.text) == (200, True)
-    assert "the database does not answer" in page.text
+    assert "The database does not answer" in page.text
     assert away["numbers"] == before["numbers"]
     assert away["uploads"]["since"] == f"{before['checked_at'][:16]}:00Z"
     assert again["uploads"]["since"] == away["uploads"]["since"]
@@ -266,3 +269,20 @@ def test_the_page_for_uploads_says_how_the_service_is(
     page = ash.get(f"/challenges/{code}/test/submit").text
 
     assert re.search(r"Uploads and scoring work</span>\s+(Nothing waits|\d+ results? waits?)", page)
+
+
+def test_the_days_have_the_minutes_of_their_outages_and_those_before_the_server_are_unknown() -> None:
+    def at(day: int, hour: int = 0, minute: int = 0) -> datetime:
+        return datetime(2026, 11, day, hour, minute, tzinfo=UTC)
+
+    outages = (
+        OutageView(ServicePart.UPLOADS, at(27, 23, 30), at(28, 0, 10)),  # over midnight
+        OutageView(ServicePart.SCORING, at(28, 12), at(28, 12, 1)),
+    )
+
+    days = days_of(outages, today=date(2026, 11, 29), since=date(2026, 11, 28))
+
+    assert [(day.day.day, day.uploads, day.scoring, day.is_known) for day in days[-3:]] == [
+        (27, 30, 0, False), (28, 10, 1, True), (29, 0, 0, True),
+    ]  # fmt: skip
+    assert (len(days), days[0].day) == (30, date(2026, 10, 31))

@@ -65,6 +65,18 @@ def test_a_teams_methods_are_listed_best_first_with_links(
     assert f'<link rel="alternate" type="application/json" href="/api/v1/teams/{team}">' in page
 
 
+def test_the_best_result_of_each_task_comes_first(browser: Browser, rows: dict[Disclosure, Rows]) -> None:
+    pages = (
+        browser().get(f"/teams/{rows[each].team_id}").text
+        for each in (Disclosure.CLASSES, Disclosure.AT_CLOSE)
+    )
+    shown, hidden = (page.partition('id="best"')[2].partition("</section>")[0] for page in pages)
+
+    assert [shown.count(each) for each in ("=cmd", "Beech_50%", ">60.0<", ">40.0<")] == [1, 0, 1, 0]
+    assert ">Half<" in hidden  # the newest one
+    assert ">entered<" in hidden
+
+
 def test_a_teams_page_shows_no_more_than_the_disclosure_allows(
     browser: Browser, rows: dict[Disclosure, Rows]
 ) -> None:

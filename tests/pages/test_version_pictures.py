@@ -107,7 +107,7 @@ def test_pictures_sent_again_replace_those_that_wait(scene: Scene) -> None:
     again = scene.applied(coco(OTHERS), pictures(OTHERS, shade=150), accept_changes=True)
 
     assert again["message"] == (
-        "This annotation equals version 2, the newest of test; only its pictures were taken."
+        "This annotation equals version 2, the newest of test; only its images were taken."
     )
     assert not any(scene.platform.truths.exists(key) for key in first)
     assert (listed(scene), now < copies(scene)) == (names(IMAGES), True)

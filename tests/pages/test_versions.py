@@ -36,6 +36,7 @@ from app.models import (
     RunState,
 )
 from app.platform import Platform
+from tests.confirming import confirm_rescores
 from tests.kills import assert_all_or_nothing
 from tests.pages.test_accounts import registered
 from tests.pages.test_intake_reading import ORGANISE, Place
@@ -104,8 +105,9 @@ class Scene(Place):
             return session.scalars(of_code).one()
 
     def rescore(self) -> Any:
-        """Score everything again; return the response."""
+        """Score everything again, as if the new scores were published; return the response."""
         asked = self.organiser.post(f"{ORGANISE}/{self.code}/test/rescore")
+        confirm_rescores(self.platform)
         self.work()
         return asked
 
@@ -477,8 +479,13 @@ def test_a_worker_describes_versions_of_earlier_releases_and_their_phases_by_wha
         described = session.scalars(
             select(GroundTruth.description_key).where(own).order_by(GroundTruth.version)
         ).all()
+        # earlier releases knew no names of files
+        descriptions = [description_of(scene.platform.descriptions, key) for key in described if key]
+        earlier = [
+            versions.store_description(scene.platform, each.with_files({}), ()) for each in descriptions
+        ]
         session.execute(update(GroundTruth).where(own).values(description_key=None, not_offered=None))
-        session.execute(update(Phase).where(Phase.id == scene.phase.id).values(description_key=described[1]))
+        session.execute(update(Phase).where(Phase.id == scene.phase.id).values(description_key=earlier[1]))
     assert scene.shown() == ({1}, 2, 5)  # as an earlier release left it
 
     for _ in range(2):
@@ -489,7 +496,7 @@ def test_a_worker_describes_versions_of_earlier_releases_and_their_phases_by_wha
         again = session.scalars(
             select(GroundTruth.description_key).where(own).order_by(GroundTruth.version)
         ).all()
-    assert [key and key[:64] for key in again] == [key and key[:64] for key in described]
+    assert [key and key[:64] for key in again] == [key[:64] for key in earlier]
     assert scene.phase.description_key == again[0]
 
 
@@ -589,6 +596,7 @@ def test_a_kill_at_any_statement_of_a_switch_leaves_before_or_after(platform: Pl
             )
         for run in runs:
             rows.end(run, RunState.SCORED, 0.7)
+        confirm_rescores(platform)
         return rows
 
     def state(rows: Rows) -> list[Any]:

@@ -15,6 +15,10 @@ from sqlalchemy import Text, and_, cast, delete, func, or_, select, update
 from starlette.testclient import TestClient
 
 import sample
+from app.boards.comparisons import ImageDifference, PairedBootstrap, comparison
+from app.boards.rows import BoardKey
+from app.core.access import Actor
+from app.images import differing
 from app.images.lists import AWAITED, NOT_COMPUTED, NOT_HARD
 from app.images.overlays import (
     EXAMPLES,
@@ -31,8 +35,8 @@ from app.images.overlays import (
 from app.images.viewer import BEING_DRAWN, NOT_DRAWN
 from app.intake.importing import TreeImport, import_tree
 from app.jobs import queue
-from app.models import Artefact, Disclosure, GroundTruth, Method, Queue, Result, Run
-from app.operations.sampling import submit
+from app.models import Artefact, Challenge, Disclosure, GroundTruth, Method, Queue, Result, Run
+from app.operations.sampling import SHORTEST_DESCRIPTION, submit
 from app.platform import Platform
 from tests.pages.conftest import Browser
 from tests.pages.picture_trees import deliver
@@ -41,12 +45,12 @@ from tests.second_factors import token_of_admin
 from tests.working import do_all
 
 CHALLENGE = "drawn"
-BASELINES = {1: "Noise-S", 3: "Jitter-L", 5: "Smudge-S", 7: "Wobble-S", 9: "Doubt-S"}
+METHODS = {1: "OwlNet", 3: "SlidingWindow", 5: "GardenSet", 7: "StrideNet", 9: "StrideNet"}
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A challenge with drawn pictures and a baseline on each board; runs: by competition."""
+    """A challenge with drawn pictures and a method on each board; runs: by competition."""
 
     image: str
     runs: Mapping[int, int]
@@ -64,21 +68,23 @@ def scene(app: FastAPI, platform: Platform, tmp_path_factory: pytest.TempPathFac
         ).phase_id
         for image_set, disclosure in (("val", Disclosure.FULL), ("test", Disclosure.CLASSES))
     }
+    with platform.transaction() as session:
+        session.execute(update(Challenge).values(shortest_description=SHORTEST_DESCRIPTION))
     token = token_of_admin(platform, "drawer@example.org", "Drawer")
     client = TestClient(app, headers={"Authorization": f"Bearer {token}"})
-    baselines = {
-        image_set: [
-            each
-            for each in sample.draw_baselines(drawn.tree, folder / "baselines", image_set=image_set)
-            if BASELINES.get(each.competition) == each.name
-        ]
+    results = {
+        image_set: {
+            each.competition: each
+            for each in sample.draw_results(drawn.tree, folder / "results", image_set=image_set)
+            if METHODS.get(each.competition) == each.method.name
+        }
         for image_set in phases
     }
-    for image_set, each in (*(("val", each) for each in baselines["val"]), ("test", baselines["test"][1])):
-        submit(client, CHALLENGE, image_set, each)
+    for each in (*results["val"].values(), results["test"][3]):
+        submit(client, CHALLENGE, (each,))
     do_all(platform, Queue.RUNS)
     deliver(platform)
-    [detections] = [each.archive for each in baselines["val"] if each.competition == 3]
+    detections = results["val"][3].archive
     return Scene(drawn.images["val"][0], runs_of(platform, phases["val"]), phases, detections)
 
 
@@ -95,13 +101,13 @@ def view(client: TestClient, image: str, **choice: Any) -> dict[str, Any]:
     return page
 
 
-@pytest.mark.parametrize("competition", BASELINES)
+@pytest.mark.parametrize("competition", METHODS)
 def test_every_task_is_drawn_over_its_pictures(competition: int, scene: Scene, browser: Browser) -> None:
     page = view(browser(), scene.image, competition=competition)
     html = browser().get(f"/pictures/{CHALLENGE}/val/{scene.image}", params={"competition": competition})
 
     truth, method = page["panels"]
-    assert (truth["title"], method["title"]) == ("Ground truth", BASELINES[competition])
+    assert (truth["title"], method["title"]) == ("Ground truth", METHODS[competition])
     assert method["note"] is None
     assert (method["labels"] is not None) == (competition == 5)
     assert bool(method["lines"]) == (competition != 5)
@@ -153,6 +159,53 @@ def test_lists_of_examples_show_pictures_of_a_result(scene: Scene, browser: Brow
     assert all(0.1 <= each["example"]["iou"] < 0.5 for each in near)
 
 
+def test_the_page_of_a_method_shows_samples_of_the_open_phase_alone(
+    scene: Scene, platform: Platform, browser: Browser
+) -> None:
+    [held_out] = runs_of(platform, scene.phases["test"]).values()
+    with platform.transaction() as session:
+        request(session, scene.phases["val"])
+    deliver(platform)
+
+    page = browser().get(f"/methods/{method_of(platform, scene.runs[3])}").text
+
+    assert '<span class="rank-of">#1 <span class="quiet">of 1</span></span>' in page
+    assert f'href="/runs/{scene.runs[3]}/images"' in page
+    assert f"/pictures/{CHALLENGE}/val/" in page
+    assert f"/pictures/{CHALLENGE}/test/" not in page
+    assert f"/runs/{held_out}" not in page
+
+
+def test_images_in_which_methods_differ_are_drawn_where_annotation_may_be_seen(
+    scene: Scene, platform: Platform
+) -> None:
+    method = method_of(platform, scene.runs[3])
+    difference = ImageDifference(scene.image, 1, (0,), (1,))
+    found = PairedBootstrap(1000, 1, False, (), (), (difference,))
+    views = {
+        image_set: comparison(platform, Actor(), BoardKey(CHALLENGE, image_set, 3), [method])
+        for image_set in scene.phases
+    }
+
+    drawn = {
+        image_set: differing.images(platform, Actor(), replace(view, statistics=found))
+        for image_set, view in views.items()
+    }
+
+    [shown] = drawn["val"]
+    assert (shown.picture.name, shown.is_drawn) == (scene.image, True)
+    assert {mark.kind for mark in shown.truth.marks} <= {"truth", "truth hard"}
+    assert {mark.kind for mark in shown.of_methods[0].marks} <= {"hit", "false", "other"}
+    assert drawn["test"] == ()
+
+
+def method_of(platform: Platform, run_id: int) -> int:
+    with platform.transaction() as session:
+        found = session.scalar(select(Result.method_id).join(Run.result).where(Run.id == run_id))
+    assert found is not None
+    return found
+
+
 def test_a_board_lists_easy_and_hard_images(scene: Scene, browser: Browser) -> None:
     page = browser().get(f"/api/v1/leaderboards/{CHALLENGE}/val/3/images?class_name=person").json()
     html = browser().get(f"/leaderboards/{CHALLENGE}/val/3/images")
@@ -180,7 +233,8 @@ def test_easy_and_hard_images_are_listed_for_segmentation_and_actions_too(
     assert easiest
     assert {each["kind"] for each in easiest + hardest} == {kind}
     assert all(0 <= each["value"] <= most for each in easiest + hardest)
-    assert f"{kind} {easiest[0]['value']:g}"[:16] in browser().get(address).text
+    shown = "%g" if kind == "median rank" else "%.3f"
+    assert f"{kind} {shown % easiest[0]['value']}" in browser().get(address).text
 
 
 def test_a_board_of_person_layout_says_why_it_lists_no_hard_images(scene: Scene, browser: Browser) -> None:
@@ -193,7 +247,8 @@ def test_a_board_of_person_layout_says_why_it_lists_no_hard_images(scene: Scene,
 def test_a_challenge_shows_a_picture_for_each_task(scene: Scene, browser: Browser) -> None:
     page = browser().get(f"/challenges/{CHALLENGE}").text
 
-    assert page.partition("pictures strip")[2].count("thumbnail.jpg") == len(BASELINES)
+    strip = page.partition('class="strip"')[2].partition("</ul>")[0]
+    assert strip.count("thumbnail.jpg") == len(METHODS)
     assert f"/pictures/{CHALLENGE}/test" not in page
 
 
@@ -256,7 +311,7 @@ def test_a_method_that_becomes_private_is_no_longer_drawn_for_others(
 ) -> None:
     run, images = scene.runs[9], f"/api/v1/runs/{scene.runs[9]}/images"
     with platform.transaction() as session:
-        method = update(Method).where(Method.name == BASELINES[9])
+        method = update(Method).where(Method.name == METHODS[9])
         session.execute(method.values(public_at=None))
 
     titles = [panel["title"] for panel in view(browser(), scene.image, competition=9, run=run)["panels"]]
@@ -264,7 +319,7 @@ def test_a_method_that_becomes_private_is_no_longer_drawn_for_others(
     with platform.transaction() as session:
         session.execute(method.values(public_at=func.now()))
 
-    assert BASELINES[9] not in titles
+    assert METHODS[9] not in titles
     assert status == 404
     assert browser().get(images).status_code == 200
 

@@ -220,9 +220,19 @@ def of_settings() -> Iterator[tuple[str, dict[str, Any]]]:
     for trial in trials():
         yield (
             "site/all.html",
-            {"view": SettingsView(SiteSheet(), Registration.OPEN, False, (group,)), "trial": trial},
+            {
+                "view": SettingsView(SiteSheet(), Registration.OPEN, False, (group,)),
+                "groups": (group,),
+                "query": "",
+                "trial": trial,
+            },
         )
     yield (
         "site/all.html",
-        {"view": SettingsView(written, Registration.CLOSED, True, (group,)), "trial": trial},
+        {
+            "view": SettingsView(written, Registration.CLOSED, True, (group,)),
+            "groups": (),
+            "query": EVIL,
+            "trial": trial,
+        },
     )

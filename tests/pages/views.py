@@ -275,6 +275,7 @@ def upload_row(state: UploadState, *, valid: bool) -> UploadRow:
         started_at=NOW,
         expires_at=NOW + timedelta(days=2),
         submissions=[7] if valid else [],
+        methods=[EVIL] if valid else [],
         check=CheckState.TURN if state is UploadState.RECEIVED else None,
     )
 
@@ -463,7 +464,8 @@ def drawn_board(board: BoardView, query: BoardQuery | None = None, **changes: An
 
 def organised(phase: PhaseView = PHASE, **changes: Any) -> OrganiserPhase:
     failed = UndecidedRun(7, 8, 12, 3, EVIL, RunState.REFUSED, EVIL)
-    rescore = RescoreView(id=1, total=40, done=12, failed=3, created_at=NOW, undecided=(failed,))
+    damaged = replace(failed, run=8, state=RunState.QUEUED, damaged="stored archive")
+    rescore = RescoreView(id=1, total=40, done=12, failed=3, created_at=NOW, undecided=(failed, damaged))
     known = OrganiserPhase(
         phase,
         40,

@@ -79,19 +79,21 @@ def test_actions_on_a_teams_result_are_allowed_as_in_the_table(action: Action) -
         assert found == ("".join(PEOPLE) if letters == "everybody" else letters)
 
 
-@pytest.mark.parametrize("actor", PEOPLE.values())
-@pytest.mark.parametrize("action", list(Action))
-def test_a_route_is_open_to_everyone_who_may_perform_its_action_somewhere(
-    actor: Actor, action: Action
-) -> None:
-    somewhere = any(
-        may(relations(actor, team_id=team, challenge_id=challenge), action, state)
-        for team in (1, 2, 3, 4, 5, 6)
-        for challenge in (PHASE.challenge_id, OTHER_CHALLENGE)
-        for state in ResultVisibility
-    )
+@pytest.mark.parametrize("person", PEOPLE)
+def test_a_route_is_open_to_everyone_who_may_perform_its_action_somewhere(person: str) -> None:
+    actor = PEOPLE[person]
+    somewhere = {
+        action
+        for action in Action
+        if any(
+            may(relations(actor, team_id=team, challenge_id=challenge), action, state)
+            for team in (1, 2, 3, 4, 5, 6)
+            for challenge in (PHASE.challenge_id, OTHER_CHALLENGE)
+            for state in ResultVisibility
+        )
+    }
 
-    assert allowed(actor, action) == somewhere
+    assert {action for action in Action if allowed(actor, action)} == somewhere
 
 
 def test_a_role_without_a_user_grants_nothing() -> None:

@@ -14,12 +14,15 @@ from app.organising.audit import FORMER_SENTENCES, SENTENCES, TOPICS, sentence
 
 APP = Path(__file__).parents[2] / "app"
 ACTION = re.compile(r"[a-z]+(?:-[a-z]+)*\.[a-z]+(?:[-_][a-z]+)*")
+MAY_RECORD = re.compile(r"\baction\b|_ACTION\b|['\"][a-z]+(?:-[a-z]+)*\.[a-z]+(?:[-_][a-z]+)*['\"]")
 NOW = datetime(2026, 11, 25, tzinfo=UTC)
 
 
 def recorded_actions() -> Iterator[str]:
     """The actions in all calls of functions that take the name of one, and in what is called an action."""
-    nodes = [node for path in APP.rglob("*.py") for node in ast.walk(ast.parse(path.read_text()))]
+    # what neither records nor names an action is not parsed, which would take seconds
+    texts = [text for path in APP.rglob("*.py") if MAY_RECORD.search(text := path.read_text())]
+    nodes = [node for text in texts for node in ast.walk(ast.parse(text))]
     recording = {
         node.name
         for node in nodes
@@ -78,12 +81,10 @@ def record(action: str, subject: str, **facts: Any) -> Record:
     return Record(1, NOW, 7, "Ash", action, subject, "VOC2007", **values)
 
 
-@pytest.mark.parametrize("action", [*SENTENCES, *FORMER_SENTENCES])
-def test_a_sentence_needs_no_recorded_value(action: str) -> None:
-    told = sentence(record(action, "team 3"), {})
+def test_a_sentence_needs_no_recorded_value() -> None:
+    told = [sentence(record(action, "team 3"), {}) for action in (*SENTENCES, *FORMER_SENTENCES)]
 
-    assert told.startswith("Ash ")
-    assert "{" not in told
+    assert [each for each in told if not each.startswith("Ash ") or "{" in each] == []
 
 
 @pytest.mark.parametrize(
@@ -105,11 +106,11 @@ def test_a_sentence_needs_no_recorded_value(action: str) -> None:
         (record("quota.grant", "team 9", after={"slots": 2, "task": "detection"}), "Ash granted the team Oak 2 extra slots in detection"),
         (
             record("quota.grant", "team 9", after={"slots": 1, "task": "detection", "expires_at": "2027-01-25T23:59:59+00:00"}),
-            "Ash granted the team Oak 1 extra slot in detection, until 2027-01-25 23:59 UTC",
+            "Ash granted the team Oak 1 extra slot in detection, until 25 Jan 2027 23:59 UTC",
         ),
         (
             record("challenge.schedule", "challenge 1", after={"opens_at": "2027-01-25T12:00:00.5+00:00"}),
-            "Ash set when Birds opens by itself: 2027-01-25 12:00 UTC",
+            "Ash set when Birds opens by itself: 25 Jan 2027 12:00 UTC",
         ),
         (record("data-set.apply", "data set 16ed4a4a", details={"phase": "test"}), "Ash asked to apply a data set to test"),
         (record("phase.import", "phase 3", details={"new_ground_truth": 5}), "Ash applied version 5 to test"),
@@ -119,7 +120,20 @@ def test_a_sentence_needs_no_recorded_value(action: str) -> None:
             "Ash had the boards of test switched to version 5, by a re-scoring",
         ),
         (record("rescore.request", "re-scoring 1", details={"runs": 2}), "Ash started re-scoring 1 of test: 2 runs"),
+        (record("rescore.publish", "re-scoring 1"), "Ash published the scores of re-scoring 1 of test"),
         (record("rescore.retry", "re-scoring 1", details={"runs": 1}), "Ash retried 1 run of re-scoring 1 of test"),
+        (
+            record("description.rule", "challenge 1", before={"shortest": 500}, after={"shortest": 200}),
+            "Ash set the length of descriptions to 200 characters",
+        ),
+        (
+            record("challenge.pictures", "challenge 1", before={"pictures_from": None}, after={"pictures_from": "here"}),
+            "Ash said where participants get the images of Birds: source from none to here",
+        ),
+        (
+            record("pictures.change", "phase 3", before={"is_public": False}, after={"is_public": True}),
+            "Ash changed who sees the images of test: public from no to yes",
+        ),
         (record("team.refuse", "team {0}"), "Ash refused to approve team {0}"),
     ],
 )  # fmt: skip

@@ -213,3 +213,20 @@ def test_the_random_baseline_is_close_to_the_papers_value_for_person() -> None:
 
 def test_without_positives_there_is_no_random_baseline() -> None:
     assert random_baseline(outcomes(0, 4), ranked_average_precision, permutations=2) is None
+
+
+def test_of_thousands_of_methods_only_the_best_are_drawn_and_ranked() -> None:
+    first = datetime(2026, 1, 1, tzinfo=UTC)
+    methods = tuple(
+        MethodScores(
+            f"Method {number}", 1 - number / 2000, (1 - number / 2000,) * 3, first + timedelta(hours=number)
+        )
+        for number in range(2000)
+    )
+    found = named(BoardScores("AP", ("cat", "cow", "dog"), methods))
+
+    assert len(found["critical-differences"].table.rows) == 300
+    assert "of 300 methods, those with the best means," in found["critical-differences"].drawing.description
+    points = [shape for shape in found["progress"].drawing.shapes if isinstance(shape, Circle)]
+    assert len(points) < 310
+    assert len(found["progress"].table.rows) == 2000

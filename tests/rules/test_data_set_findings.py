@@ -10,12 +10,13 @@ import pytest
 
 from app.intake.class_choices import choose
 from app.intake.findings import PhasePicture, add_clues, add_findings, find_clue, labelled
+from app.intake.formats.reading import CLASS_FOLDERS, COCO, AnnotatedSet
 from app.intake.inspecting import hidden_finding
-from app.intake.layouts import CLASS_FOLDERS, COCO, AnnotatedSet
 from app.intake.reports import HIDDEN, IMAGES, PUBLIC, ClassChoice, ClassCount
 from app.intake.unpacking import SentPicture, Unpacked
-from heldout_scoring import GroundTruth, Problem, read_tree
+from heldout_scoring import GroundTruth, Rule, read_tree
 from heldout_scoring.errors import Problems
+from tests.pages.data_sets import coco
 from tests.shared import SHARED, unpack
 
 CLASSES = ("cat", "dog")
@@ -60,8 +61,10 @@ def found(
     by_code: dict[str, list[str]] = {}
     for role in (IMAGES, PUBLIC, HIDDEN):
         for each in unpacked.problems[role].warnings:
-            by_code.setdefault(each.code, []).append(each.message)
-            assert role != HIDDEN or hidden_finding(each).message == each.message
+            assert role != HIDDEN or isinstance(each.message, Rule)  # which knows what it quotes
+            by_code.setdefault(each.code, []).append(
+                hidden_finding(each).message if role == HIDDEN else each.message
+            )
     return by_code
 
 
@@ -82,6 +85,28 @@ def test_classes_without_objects_and_small_ones_are_named_with_the_rule() -> Non
     assert "small-class" not in enough
 
 
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [("cat", "Cat"), ("cat", "\uff43at"), ("caf\u00e9", "cafe\u0301"), ("traffic light", "TrafficLight")],
+    ids=["case", "width", "composed", "blanks"],
+)
+def test_classes_whose_names_read_alike_are_warned_of(ours: str, theirs: str) -> None:
+    def of(name: str) -> AnnotatedSet:
+        truth = GroundTruth.from_labels([[1, 0]], images=["a"], classes=[name, "dog"])
+        return AnnotatedSet("val", "folders", "val.zip", truth, {})
+
+    words = "the names of 2 classes differ in case, blanks, width or composed letters alone: {}; if they are one class, give it one name in the annotation"
+
+    public = Unpacked(Path(), "birds")
+    add_findings(public, {PUBLIC: [of(ours), of(theirs)], HIDDEN: []}, ())
+
+    assert [str(each) for each in public.problems[PUBLIC].warnings] == [
+        words.format(", ".join(sorted([ours, theirs])))
+    ]
+    assert found(of(ours), of(theirs))["like-names"] == [words.format("…, …")]
+    assert "like-names" not in found(of(ours), of(ours))
+
+
 def test_label_images_are_counted_by_images() -> None:
     truth = GroundTruth.from_label_maps([np.array([[0, 1], [255, 0]])], classes=CLASSES, images=["a"])
 
@@ -96,10 +121,45 @@ def test_boxes_outside_and_boxes_that_stand_twice_are_counted() -> None:
     wrong = found(boxes_of([(1, 1, 52, 40), BOX, BOX, (5, 5, 20, 21)]))
 
     assert not {"box-outside", "duplicate-box"} & inside.keys()
-    assert wrong["box-outside"] == ["1 of 4 boxes reach beyond their image by more than a pixel: images a"]
-    assert wrong["duplicate-box"] == [
-        "1 of 4 boxes stand there twice, with the same class and the same numbers: images a"
+    assert wrong["box-outside"] == [
+        "1 of 4 boxes reach beyond their image by more than a pixel: images a; the first is object 1 of a, …"
     ]
+    [twice] = wrong["duplicate-box"]
+    assert twice.startswith(
+        "1 of 4 boxes stand there twice, with the same class and the same numbers: images a; the first is object 3"
+    )
+
+
+@pytest.mark.parametrize("convention", ["inclusive", "half-open"])
+def test_boxes_without_an_area_and_shares_of_the_sides_are_counted(convention: str) -> None:
+    usual = found(boxes_of([BOX, (1, 1, 9, 9)], convention=convention))
+    wrong = found(boxes_of([BOX, (0.25, 0.5, 0.75, 1), (7, 5, 7, 9)], convention=convention))
+
+    assert not {"flat-box", "share-box"} & usual.keys()
+    [flat], [shares] = wrong["flat-box"], wrong["share-box"]
+    assert flat.startswith("1 of 3 boxes end where they begin")
+    assert "1 of 3 boxes lie between 0 and 1, so that they seem to be shares of width and height" in shares
+    assert shares.endswith("the first is object 2 of a, …")
+
+
+@pytest.mark.parametrize(("area", "is_told"), [(0, True), (1, True), (100, False)])
+def test_areas_that_say_nothing_are_told(area: int, *, is_told: bool) -> None:
+    content = coco()
+    for each in content["annotations"]:
+        each["area"] = area
+
+    messages = found(AnnotatedSet("test", COCO, "f.json", GroundTruth.from_coco(content), {}))
+
+    assert ("no-areas" in messages) == is_told
+
+
+def test_a_box_outside_is_placed_in_its_file() -> None:
+    content = coco()
+    content["annotations"][1]["bbox"] = [40, 5, 20, 20]
+
+    [message] = found(AnnotatedSet("test", COCO, "f.json", GroundTruth.from_coco(content), {}))["box-outside"]
+
+    assert "the first is annotations[1], " in message
 
 
 def test_numbers_of_hidden_boxes_are_in_no_finding() -> None:
@@ -150,10 +210,10 @@ def test_the_same_picture_in_two_sets_is_found_by_its_content() -> None:
     messages = found(hidden, public, pictures, of_phases)["same-picture"]
 
     assert messages == [
-        "1 picture is in val (public) and in test (hidden), byte for byte: d.jpg = a.jpg",
-        "1 picture is in val and in the phase final of this challenge, byte for byte: e.jpg",
-        "1 picture is in test twice or more under different names, byte for byte: c.jpg",
-        "1 picture is in test and in the phase train of this challenge, byte for byte: a.jpg",
+        "1 image is in val (public) and in test (hidden), byte for byte: d.jpg = a.jpg",
+        "1 image is in val and in the phase final of this challenge, byte for byte: e.jpg",
+        "1 image is in test twice or more under different names, byte for byte: c.jpg",
+        "1 image is in test and in the phase train of this challenge, byte for byte: a.jpg",
     ]
 
 
@@ -201,9 +261,19 @@ def test_what_predicts_the_class_is_told_with_numbers(
     messages = found(labels_of(names, shown), pictures=pictures)["predicts-class"]
 
     [message] = [
-        each for each in messages if each.startswith(f"{what} of the pictures of test predict the class")
+        each for each in messages if each.startswith(f"{what} of the images of test predict the class")
     ]
     assert message.endswith("of 60 images, by a guess in 30; it is like that for 2 of 2 classes")
+
+
+def test_names_that_images_have_from_folders_of_classes_are_told() -> None:
+    names = [f"{folder}_{number}" for folder in ("cat", "dog") for number in range(30)]
+    hidden = labels_of(names, [int(name.startswith("dog")) for name in names])
+    hidden = replace(hidden, files={name: f"{name.replace('_', '/')}.jpg" for name in names})
+
+    [message, *_] = found(hidden)["predicts-class"]
+
+    assert message.startswith("the names of the images of test predict the class: ")
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -258,9 +328,8 @@ def test_names_and_sizes_of_voc2007_raise_no_alarm(image_set: str, tmp_path: Pat
 
 def test_a_problem_is_told_before_what_rests_on_complete_annotation() -> None:
     unpacked = Unpacked(Path(), "birds")
-    unpacked.problems[HIDDEN].add(Problem("bad-row", "x"))
 
-    add_findings(unpacked, {HIDDEN: [boxes_of([BOX])]}, ())
+    add_findings(unpacked, {HIDDEN: [boxes_of([BOX])]}, (), is_whole=False)
 
     assert unpacked.problems[HIDDEN].warnings == ()
 

@@ -12,6 +12,7 @@ from app.organising import draft_rules
 from app.organising.draft_rules import (
     Answers,
     Check,
+    ClassRows,
     Facts,
     OthersRows,
     OwnScores,
@@ -262,6 +263,7 @@ def test_a_challenge_opens_once_everything_required_is_done() -> None:
         "/organise/new/birds/scoring",
         "/organise/new/birds/page",
         "/organise/new/birds/page",
+        "/organise/challenges/birds/data#pictures",
         "/organise/challenges/birds/organisers",
     ]
     assert left[1].text == "A worker is at it."
@@ -293,3 +295,21 @@ def test_new_names_of_classes_fit_files_and_tasks(
     report = Report((), (), (), SETS[:1], ImageFacts(30), classes)
 
     assert problems_of_choices(choices, report, tasks).keys() == expected
+
+
+def test_names_of_classes_are_written_without_blanks_where_organisers_want_that() -> None:
+    sent = {
+        "found": ("traffic light", "old  cat"),
+        "names": (" traffic light", "old  cat"),
+        "positions": ("1", "2"),
+    }
+
+    rows = [
+        ClassRows.model_validate({**sent, "ignored": ("old  cat",), **more})
+        for more in ({}, {"plain": "true"})
+    ]
+
+    assert [[each.name for each in some.choices] for some in rows] == [
+        ["traffic light", "old  cat"],
+        ["traffic_light", "old  cat"],
+    ]

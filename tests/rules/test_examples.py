@@ -9,7 +9,7 @@ import pytest
 
 import heldout_scoring
 from app.boards.rows import BoardKey
-from app.challenges.examples import WHOLE_IMAGE, _packed, example_files, has_sizes, line_grammar
+from app.challenges.examples import WHOLE_IMAGE, example_files, has_sizes, line_grammar, packed_example
 from app.challenges.phase_rules import PhaseState
 from app.models import Disclosure
 from app.operations.documentation import first_to_try
@@ -44,7 +44,7 @@ def test_an_example_is_valid(dataset: str, competition: int, tmp_path: Path) -> 
     phase = description(dataset)
     archive = tmp_path / "example.tar.gz"
 
-    archive.write_bytes(_packed(phase, heldout_scoring.competition_of(dataset, competition)))
+    archive.write_bytes(packed_example(phase, heldout_scoring.competition_of(dataset, competition)))
 
     report = heldout_scoring.validate(archive, phase)
     assert report.problems == ()
@@ -53,10 +53,10 @@ def test_an_example_is_valid(dataset: str, competition: int, tmp_path: Path) -> 
 
 def test_an_example_is_the_same_each_time() -> None:
     competition = heldout_scoring.competition_of("VOC2012", 3)
-    first = _packed(description("VOC2012"), competition)
-    _packed.cache_clear()
+    first = packed_example(description("VOC2012"), competition)
+    packed_example.cache_clear()
 
-    assert _packed(description("VOC2012"), competition) == first
+    assert packed_example(description("VOC2012"), competition) == first
     with tarfile.open(fileobj=io.BytesIO(first)) as archive:
         assert archive.getnames()[0] == "results/VOC2012/Main/comp3_det_test_car.txt"
 

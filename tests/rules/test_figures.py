@@ -74,7 +74,7 @@ def test_the_best_five_curves_are_named_and_the_others_are_thin_lines() -> None:
     assert "Method 5" not in words
     assert "3 more" in words
     level = next(shape for shape in shapes if isinstance(shape, Line) and shape.style == "mark")
-    assert level.y == level.to_y == pytest.approx(12 + 300 * 0.9)
+    assert level.y == level.to_y == pytest.approx(10 + 290 * 0.9)
     assert "The best 8 are drawn." in figure.drawing.description
     assert figure.drawing.name == "curves-7"
 

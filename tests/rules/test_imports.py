@@ -81,7 +81,7 @@ def test_changes_are_reported_with_old_and_new_values() -> None:
     )
 
     assert rule_changes(before, after) == (
-        RuleChange("closes_at", "none", "2026-11-22 12:00 UTC"),
+        RuleChange("closes_at", "none", "22 Nov 2026 12:00 UTC"),
         RuleChange("grace", "60 minutes", "0 minutes"),
         RuleChange("quotas", "2 in 7 days; 30 in 365 days", "5 in 7 days; 30 in 30 days"),
     )
@@ -91,7 +91,7 @@ def test_changes_are_reported_with_old_and_new_values() -> None:
     ("options", "words"),
     [
         ({"quotas": ()}, "a held-out phase needs a quota"),
-        ({"closes_at": NOW - DAY}, r"would close \(2026-11-20 12:00 UTC\) before it opens"),
+        ({"closes_at": NOW - DAY}, r"would close \(20 Nov 2026 12:00 UTC\) before it opens"),
         ({"closes_at": NOW + DAY, "closes_in": DAY}, "not both"),
         ({"embargo": True}, "an embargo ends when the phase closes, so it needs a closing date"),
     ],

@@ -16,7 +16,9 @@ from app.people.passwords import (
 )
 from tests.patience import LIMIT
 
-COMMON, REPEATED, OWN = "is too easy to guess", "repeats a few", "is little more than your name"
+COMMON = "this password is too easy to guess"
+REPEATED = "this password repeats a few"
+OWN = "this password is little more than your name"
 
 
 @pytest.mark.parametrize(

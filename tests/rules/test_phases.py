@@ -203,7 +203,7 @@ def test_invalid_numbers_and_dates_are_explained_in_words() -> None:
         NewRules.model_validate(sent | numbers)
 
     assert field_errors(raised.value) == {
-        "opens_at": "must be a date and a time",
+        "opens_at": "must be a date and a time with its zone, such as 2027-03-31T12:00Z",
         "grace_minutes": "must be at most 10080",
         "max_boxes": "must be at least 1",
         "max_total_lines": "must be a whole number",

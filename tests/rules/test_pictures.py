@@ -20,7 +20,7 @@ from app.images.drawing import (
 )
 from app.images.lists import OF_RUN, lists_of
 from app.images.making import PictureFile, filled_batches
-from app.images.matching import files_by_image, image_of, size_problem
+from app.images.matching import FileIndex, match, match_in_folders, size_problem
 from app.images.overlays import DrawnRun, version_of
 from app.images.pictures import (
     BATCH,
@@ -74,18 +74,62 @@ def test_hidden_annotation_is_drawn_only_for_organisers_who_enabled_it(
     assert "is held out" in withheld(PHASE)
 
 
-def test_files_are_matched_to_images_by_name_or_number() -> None:
+def test_files_of_a_tree_are_matched_by_folder_and_two_in_one_are_not_chosen_from() -> None:
     listings = [
         ("JPEGImages", ["b.jpg", "a.png", "a.jpg", "c.gif"]),
-        ("PNGImages", ["c.png"]),
+        ("PNGImages", ["b.png", "c.png"]),
         ("", ["d.JPEG"]),
     ]
 
-    assert files_by_image(listings, numbered=False) == {
-        "a": "JPEGImages/a.jpg", "b": "JPEGImages/b.jpg", "c": "PNGImages/c.png", "d": "d.JPEG",
-    }  # fmt: skip
-    assert image_of("000000000139.jpg", numbered=True) == "139"
-    assert image_of("photo.jpg", numbered=True) == "photo"
+    found = match_in_folders({name: name for name in "abcde"}, listings, numbered=False)
+
+    assert found.of == {"b": "JPEGImages/b.jpg", "c": "PNGImages/c.png", "d": "d.JPEG"}
+    assert found.two_files == {"a": ("JPEGImages/a.jpg", "JPEGImages/a.png")}
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "found"),
+    [
+        (r"images\cb-1.jpg", ["x/cb-1.jpg", "x/cb-2.jpg"], "x/cb-1.jpg"),
+        ("https://h/data/upload/a%20b.jpg?w=1", ["a b.jpg"], "a b.jpg"),
+        ("/data/local-files/?d=set%5Ca.jpg", ["set/a.jpg", "b/a.jpg"], "set/a.jpg"),
+        ("./a.jpg", ["V/a.jpg"], "V/a.jpg"),
+        ("V/cam2/1.jpg", ["cam1/1.jpg", "cam2/1.jpg"], "cam2/1.jpg"),
+        ("cam2/1.jpg", ["V/cam1/1.jpg", "V/cam2/1.jpg"], "V/cam2/1.jpg"),
+        ("A.JPG", ["a.png"], "a.png"),
+        ("a.jpg", ["a.png", "a.jpg"], "a.jpg"),
+        ("A.jpg", ["a.jpg", "A.jpg"], "A.jpg"),
+        ("a.jpg", ["a.jpg", "b/a.jpg"], "a.jpg"),
+        ("1.jpg", ["cam1/1.jpg", "cam2/1.jpg"], None),
+        ("1", ["1.jpg", "1.png"], None),
+        ("frame_1.jpg", ["image_1.jpg"], None),
+    ],
+    ids=[
+        "windows", "address", "local files", "dot", "folder", "top folder", "case", "suffix", "exact case", "shallow",
+        "two folders", "two suffixes", "number",
+    ],
+)  # fmt: skip
+def test_a_picture_is_found_by_path_then_by_name_then_without_suffix(
+    name: str, files: list[str], found: str | None
+) -> None:
+    assert match({"7": name}, FileIndex.of(files)).of == ({"7": found} if found else {})
+
+
+def test_a_number_decides_only_where_no_file_is_named_and_no_other_has_it() -> None:
+    files = FileIndex.of(["a_0001.jpg", "b_2.jpg", "c_02.jpg"])
+
+    found = match({"1": "1", "2": "2"}, files, numbered=True)
+
+    assert found.of == {"1": "a_0001.jpg"}
+    assert found.two_files == {"2": ("b_2.jpg", "c_02.jpg")}
+
+
+def test_a_picture_shows_one_image_that_whose_path_it_has() -> None:
+    closer = match({"one": "cam1/1.jpg", "two": "cam2/1.jpg"}, FileIndex.of(["cam1/1.jpg"]))
+    alike = match({"one": "cam1/1.jpg", "two": "cam2/1.jpg"}, FileIndex.of(["x/1.jpg"]))
+
+    assert (closer.of, closer.two_images) == ({"one": "cam1/1.jpg"}, {})
+    assert (alike.of, alike.two_images) == ({}, {"x/1.jpg": ("one", "two")})
 
 
 def test_a_batch_is_rebuilt_if_a_file_or_the_storage_mode_changes() -> None:

@@ -23,8 +23,9 @@ TAKES = {
     "POST /api/v1/organise/data-sets/{intake_id}/files": Body.DATA_SET_FILE,
     "PATCH /api/v1/organise/data-set-files/{intake_file_id}": Body.DATA_SET_FILE,
     "POST /organise/challenges/{challenge}/picture": Body.PICTURE,
+    "POST /organise/challenges/{challenge}/text-images": Body.PICTURE,
 }
-SMALL = {"POST /admin/site/logo"}  # takes a file that is no larger than a form
+SMALL = {"POST /admin/site/logo", "POST /organise/new/file"}  # take a file that is no larger than a form
 MARKED = MarkedRoutes((*API, *PAGES))
 
 

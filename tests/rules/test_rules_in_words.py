@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from app.challenges.disclosure import DISCLOSURE_LEVELS
-from app.challenges.rules import rules_of
+from app.challenges.rules import RulesOfPhase, RulesView, rules_of
 from app.models import Disclosure, Quota
-from tests.pages.views import PHASE
+from heldout_scoring import Limits
+from tests.pages.views import PHASE, VAL
 
 HELD_OUT = replace(
     PHASE,
@@ -33,19 +34,19 @@ def sentences(
 CHANGES: list[tuple[dict[str, Any], str]] = [
     (
         {"opens_at": datetime(2027, 1, 6, 9, tzinfo=UTC)},
-        "Results are accepted from Wed 06 Jan 2027 09:00 UTC until Mon 01 Feb 2027 12:00 UTC.",
+        "Results are accepted from Wed 6 Jan 2027 09:00 UTC until Mon 1 Feb 2027 12:00 UTC.",
     ),
     (
         {"closes_at": datetime(2027, 3, 1, tzinfo=UTC)},
-        "Results are accepted from Tue 05 Jan 2027 09:30 UTC until Mon 01 Mar 2027 00:00 UTC.",
+        "Results are accepted from Tue 5 Jan 2027 09:30 UTC until Mon 1 Mar 2027 00:00 UTC.",
     ),
     (
         {"closes_at": None},
-        "Results are accepted from Tue 05 Jan 2027 09:30 UTC. There is no closing date.",
+        "Results are accepted from Tue 5 Jan 2027 09:30 UTC. There is no closing date.",
     ),
     (
         {"grace": timedelta(minutes=90)},
-        "An upload that was started before then may finish and be confirmed for another 1 hour 30 minutes.",
+        "An upload that was started before then may finish and be confirmed up to 1 hour 30 minutes later.",
     ),
     ({"grace": timedelta(0)}, "An upload has to be confirmed by then."),
     ({"quotas": ()}, "There is no quota."),
@@ -128,3 +129,15 @@ def test_nothing_is_said_to_become_public_of_a_phase_that_never_closes() -> None
     endless = replace(HELD_OUT, closes_at=None, disclosure=Disclosure.MEAN)
 
     assert not [sentence for sentence in sentences(endless) if "become" in sentence]
+
+
+def test_rules_that_image_sets_share_are_said_once_and_others_side_by_side() -> None:
+    phases = tuple(
+        RulesOfPhase(each, rules_of(each, approves_teams=False), 1024, Limits()) for each in (PHASE, VAL)
+    )
+    rules = {rule.title: rule for rule in RulesView("a", "A", phases, "", None, None).compared}
+
+    assert rules["Ranks"].is_shared
+    assert not rules["Dates"].is_shared
+    assert all(rules["Dates"].differs(sentence) for cell in rules["Dates"].cells for sentence in cell)
+    assert rules["Who may submit"].cells[1] == ("Anyone with an account.",)

@@ -1,8 +1,11 @@
 """Child processes start even if the fork server dies, and say nothing of hidden annotation."""
 
 import json
+import operator
+import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +16,7 @@ from heldout_scoring import GroundTruth, Limits, labels_to_png, read_tree
 from tests.pages.data_sets import zipped
 from tests.scoring.builders import Kit, annotation, thing
 from tests.shared import ROOT
+from worker.handlers import IN_CHILDREN
 
 PROGRAM = """
 import base64, os, signal, sys, threading
@@ -26,6 +30,23 @@ if __name__ == "__main__":
     threading.Timer(0.3, os.kill, (server, signal.SIGKILL)).start()
     sys.stdout.buffer.write(run_in_subprocess(ChildLimits(seconds=60, memory=8 << 30), base64.b64encode, b"done"))
 """
+
+
+CALL = re.compile(r"run_in_subprocess\(\s*[\w.()]+, ([\w.]+)")
+
+
+def test_what_children_of_workers_run_is_imported_before_they_start() -> None:
+    used = set()
+    for path in sorted(Path(ROOT, "app").rglob("*.py")):
+        text = path.read_text()
+        names = CALL.findall(text)
+        assert len(names) == text.count("run_in_subprocess(") - text.count("def run_in_subprocess("), path
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        used |= {
+            operator.attrgetter(name)(import_module(module)).__module__ for name in names if name != "make"
+        }
+
+    assert used == {"app.jobs.sandbox", *IN_CHILDREN}
 
 
 def test_a_child_starts_even_if_the_fork_server_is_killed_meanwhile(tmp_path: Path) -> None:

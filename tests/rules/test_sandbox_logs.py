@@ -48,5 +48,5 @@ def test_a_failed_child_logs_the_reason_and_the_run(tmp_path: Path) -> None:
     assert "nowhere" in without_file["error"]
     assert done.stdout.splitlines() == [
         "the child process ended with code 1",
-        "the child process could not read or write a file",
+        "a file could not be read or written: No such file or directory",
     ]

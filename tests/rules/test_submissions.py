@@ -188,3 +188,9 @@ def test_with_public_annotation_a_pending_result_cannot_be_replaced() -> None:
 
     assert isinstance(refusal, OneResult)
     assert "not scored yet" in refusal.message
+
+
+def test_nothing_is_accepted_in_an_archived_challenge_whatever_its_dates() -> None:
+    archived = replace(phase(), archived_at=NOW - DAY)
+
+    assert codes(archived, archive(), proposal("ash", [3]), []) == [PhaseClosed.code]

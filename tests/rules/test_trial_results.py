@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import structlog
 
-from app.intake import trial_results
+from app.intake import reports, trial_results
 from app.intake.trial_results import KINDS, TrialTask, score_trials, trials_of_truth
 from heldout_scoring import GroundTruth
 
@@ -105,6 +105,7 @@ def test_an_error_says_nothing_of_the_annotation(tmp_path: Path, monkeypatch: py
         raise ValueError("SECRET")
 
     monkeypatch.setitem(trial_results.MAKERS, "classification", fails)
+    monkeypatch.setattr(reports, "log", structlog.get_logger())  # another test may have bound the usual one
     with structlog.testing.capture_logs() as logs, pytest.raises(SystemExit) as caught:
         score_trials(path, protocol, 7)
     assert caught.value.__context__ is None or caught.value.__suppress_context__

@@ -10,11 +10,14 @@ from PIL import Image
 
 from sample import ACTIONS, CLASSES, SETS, SampleChallenge, draw_challenge
 from sample.annotations import Annotation, Box, Object, annotate, presence, tight_box
+from sample.challenge import ALL_SETS
 from sample.dice import Dice
 from sample.masks import VOID, class_mask, label_colours, object_mask
 from sample.paintings import Painting, paint
 from sample.scenes import compose_scene
+from sample.training import pack_training_set
 from sample.truth import read_truth
+from tests.shared import unpack
 
 PARTS_AT_MOST = {"head": 1, "hand": 2, "foot": 2}
 
@@ -70,7 +73,7 @@ def test_the_same_seed_draws_the_same_files(tmp_path: Path) -> None:
 def test_another_seed_draws_different_pictures(tmp_path: Path) -> None:
     first, second = (draw_challenge(tmp_path / str(seed), seed=seed, images=2).tree for seed in (5, 6))
 
-    assert contents(first)["JPEGImages/2012_000001.jpg"] != contents(second)["JPEGImages/2012_000001.jpg"]
+    assert contents(first)["JPEGImages/meadow_2114.jpg"] != contents(second)["JPEGImages/meadow_2114.jpg"]
 
 
 def test_a_larger_challenge_starts_with_the_pictures_of_a_smaller_one(tmp_path: Path) -> None:
@@ -86,6 +89,38 @@ def test_random_draws_never_change_between_versions() -> None:
 
     assert [dice.count(1, 1000) for _ in range(4)] == [397, 638, 654, 438]
     assert dice.bell() == pytest.approx(0.5272491696453843, abs=1e-15)
+
+
+def test_several_processes_draw_the_same_files(tmp_path: Path) -> None:
+    alone, together = (
+        draw_challenge(tmp_path / str(n), images=9, sets=ALL_SETS, processes=n).tree for n in (1, 2)
+    )
+
+    assert contents(alone) == contents(together)
+    assert {path.name for path in (alone / "ImageSets" / "Layout").iterdir()} == {
+        f"{each}.txt" for each in ALL_SETS
+    }
+
+
+def test_names_of_images_are_different_and_scattered(drawn: Drawn) -> None:
+    for names in drawn.challenge.images.values():
+        numbers = [int(name.rpartition("_")[2]) for name in names]
+
+        assert len({*numbers}) == len(names)
+        assert 0.3 < np.mean([number % 2 for number in numbers]) < 0.7
+
+
+def test_the_training_set_has_the_folders_that_the_baseline_reads(tmp_path: Path) -> None:
+    tree = draw_challenge(tmp_path, images=9, sets=ALL_SETS).tree
+    pack_training_set(tree, tmp_path / "train.tar")
+    unpack(tmp_path / "train.tar", tmp_path)
+
+    images = (tmp_path / "train" / "images.txt").read_text().split()
+    assert {path.stem for path in (tmp_path / "images").iterdir()} == {*images}
+    assert {
+        one.image for one in read_truth(tmp_path / "train" / "annotation" / "sample", "train").annotations
+    } == {*images}
+    assert not [path for path in (tmp_path / "train").rglob("*") if "test" in path.name or "val" in path.name]
 
 
 def test_half_of_the_images_are_val_and_half_are_test(drawn: Drawn) -> None:
@@ -106,10 +141,11 @@ def test_every_listed_image_has_a_picture_an_annotation_and_masks(drawn: Drawn) 
     assert len(list((tree / "Annotations").iterdir())) == 120
 
 
-def test_a_picture_takes_about_ten_kilobytes(drawn: Drawn) -> None:
+def test_a_picture_is_640_pixels_long_and_takes_about_forty_kilobytes(drawn: Drawn) -> None:
     sizes = [path.stat().st_size for path in (drawn.challenge.tree / "JPEGImages").iterdir()]
 
-    assert np.mean(sizes) < 25_000
+    assert {max(one.width, one.height) for one in drawn.every_image} <= {600, 640}
+    assert np.mean(sizes) < 60_000
 
 
 def test_every_image_shows_something(drawn: Drawn) -> None:

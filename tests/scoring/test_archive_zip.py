@@ -250,6 +250,19 @@ def test_zip64_whose_parts_contradict_each_other_is_refused(
     assert result.files == {}
 
 
+def test_a_file_of_which_only_the_packed_size_is_wide_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = wide(monkeypatch)
+    start = data.rfind(b"PK\3\4")
+    size, packed = data[start + 39 : start + 47], data[start + 47 : start + 55]
+    narrow = data[: start + 22] + size[:4] + data[start + 26 : start + 39] + packed * 2 + data[start + 55 :]
+
+    result = walked(written(tmp_path, narrow))
+
+    assert (result.codes, [*result.files]) == ([], ["a.txt", "b.txt"])
+
+
 def test_limits_hold_for_zip64(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path, wide(monkeypatch))
 

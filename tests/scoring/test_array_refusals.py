@@ -146,7 +146,7 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("expected a data frame, found str", lambda: Detections.from_frame("x")),
     ("expected a data frame, found ndarray", lambda: Detections.from_frame(np.ones(3))),
     ("names of four columns as 'boxes', found 'box'", lambda: Detections.from_frame(FRAME, boxes="box")),
-    ("expected columns of one length, .* 2 of 'top'", lambda: Detections.from_frame(FRAME | {"top": [0, 0]})),
+    ("expected columns of one length, .* and 2 of 'top'", lambda: Detections.from_frame(FRAME | {"top": [0, 0]})),
     ("expected xyxy, class_id for 'a', found dict", lambda: GroundTruth.from_supervision({"a": {}})),
     ("the image 'a' has no 'scores'", lambda: Detections.from_supervision({"a": untyped(Found(None)), "b": untyped(Found([1]))})),
     ("expected a list in 'labels', found 5", lambda: LabelMaps.from_arrays(untyped(Tensor(5)))),
@@ -216,12 +216,12 @@ def test_the_repr_of_data_is_one_line() -> None:
     maps = LabelMaps.from_arrays([[[0]]])
     masks = InstanceMasks.from_arrays(["a"], ["cat"], [1], [[[1]]])
 
-    assert repr(objects()) == "GroundTruth(1 images, 1 objects, classes: cat)"
-    assert repr(detections()) == "Detections(1 in 1 images, classes: cat)"
-    assert repr(Confidences.from_matrix([[1]])) == "Confidences(1 in 1 images, classes: 0)"
-    assert repr(masks) == "InstanceMasks(1 in 1 images, classes: cat)"
-    assert repr(layouts()) == "Layouts(1 in 1 images)"
-    assert repr(maps) == "LabelMaps(1 images)"
+    assert repr(objects()) == "GroundTruth(1 image, 1 object, classes: cat)"
+    assert repr(detections()) == "Detections(1 in 1 image, classes: cat)"
+    assert repr(Confidences.from_matrix([[1]])) == "Confidences(1 in 1 image, classes: 0)"
+    assert repr(masks) == "InstanceMasks(1 in 1 image, classes: cat)"
+    assert repr(layouts()) == "Layouts(1 in 1 image)"
+    assert repr(maps) == "LabelMaps(1 image)"
 
 
 def test_a_method_with_a_nan_score_is_left_out() -> None:

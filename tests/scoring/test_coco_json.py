@@ -1,4 +1,5 @@
 import json
+import sys
 from typing import Any
 
 import numpy as np
@@ -6,9 +7,10 @@ import pytest
 
 from heldout_scoring.errors import Problems, SubmissionError
 from heldout_scoring.metrics.coco import CocoInstances, CocoResults
+from heldout_scoring.readers.coco_json.content import CocoContent
 from heldout_scoring.readers.coco_json.detections import read_coco_detections
 from heldout_scoring.readers.coco_json.instances import read_instances
-from heldout_scoring.readers.coco_json.records import JsonError, read_records
+from heldout_scoring.readers.coco_json.records import Block, JsonError, read_records
 
 IMAGES = [{"id": 12, "width": 20, "height": 10}, {"id": 3, "width": 20, "height": 10}]
 CATEGORIES = [{"id": 7, "name": "car"}, {"id": 2, "name": "cat"}]
@@ -33,6 +35,22 @@ def read(data: bytes, *, masks: bool = False, truth: CocoInstances = TRUTH) -> t
     problems = Problems()
     found = read_coco_detections(data, truth, file="d.json", problems=problems, masks=masks)
     return found, [problem.message for problem in problems.listed]
+
+
+def test_what_stands_in_a_file_is_the_same_however_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = instances(annotations=[BOX, 7, MASK])
+
+    fast = [*CocoContent.of(data).entries()]
+    monkeypatch.setitem(sys.modules, "msgspec", None)
+
+    assert [(each.place, each.id, each.has_mask) for each in fast] == [(0, 1, False), (2, None, True)]
+    for each in (data, data.decode().encode("utf-16")):
+        assert [*CocoContent.of(each).entries()] == fast
+
+
+def test_entries_that_are_nested_too_deeply_are_refused() -> None:
+    with pytest.raises(JsonError, match="nested too deeply"):
+        _ = Block(0, [], b"[" * 100_000).entries
 
 
 def test_images_and_classes_are_ordered_by_id() -> None:

@@ -6,19 +6,22 @@ import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from heldout_scoring import GroundTruth, SubmissionError, evaluate_coco
+from heldout_scoring import Detections, GroundTruth, SubmissionError, evaluate_coco
+from heldout_scoring.data.annotations import CocoTable
 from heldout_scoring.errors import Problems
 from heldout_scoring.metrics.coco import CocoInstances
 from heldout_scoring.readers.coco_json import records
 from heldout_scoring.readers.coco_json.detections import read_coco_detections
 from heldout_scoring.readers.coco_json.instances import read_instances
 from heldout_scoring.readers.coco_json.records import Form, JsonError, read_records
-from tests.scoring.test_coco_json import CATEGORIES, IMAGES, instances
+from tests.scoring.test_coco_json import CATEGORIES, FOUND, IMAGES, instances
 
 GOOD = b'{"image_id": 126, "category_id": 18, "bbox": [1.5, 2, 30, 4], "score": 0.25}'
 FORM: Form = (("image_id", float), ("category_id", float), ("bbox", tuple[float, ...]), ("score", float))
@@ -155,7 +158,7 @@ def values_of(found: CocoInstances) -> list[Any]:
     columns += [objects.crowd, objects.unnumbered, found.boxes]
     columns += [] if found.masks is None else [found.masks.start, found.masks.end, found.masks.first]
     difficult = None if found.difficult is None else found.difficult.tolist()
-    return [*(column.tolist() for column in columns), found.has_masks, difficult]
+    return [*(column.tolist() for column in columns), difficult]
 
 
 TEXTS: list[tuple[Read, bytes]] = [
@@ -258,6 +261,48 @@ def test_an_id_that_stands_twice_is_found_in_a_large_file() -> None:
     assert problem.message == "annotations[2998] (id 5, image 3): 'id' is 5 like one before"
 
 
+VALUES: list[Any] = [
+    *(12, 12.0, -0.0, 3.5, 99, 2**53 + 1, 2**64, 10**400, 1e300, 1e301, float("nan"), float("inf")),
+    *(
+        True,
+        None,
+        "12",
+        [],
+        [1],
+        [1, 2, 3, 4],
+        (1, 2, 3, 4),
+        [1, 2, -3, 4],
+        [1, 2, 3, "4"],
+        [1, True, 3, 1e10],
+        {},
+    ),
+    *(np.float64(0.25), np.int64(12), np.array([1.5, 2, 3, 4])),
+]
+TRUTH = GroundTruth.from_coco(instances(annotations=OBJECTS))
+
+
+def outcome(source: Any) -> Any:
+    try:
+        found = Detections.from_coco(source, TRUTH)
+    except SubmissionError as error:
+        return [str(each) for each in error.problems]
+    assert found.sizes is not None
+    return [each.tolist() for each in (found.image, found.label, found.score, found.boxes, found.sizes)]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.sampled_from([*FOUND, "id"]), st.sampled_from(VALUES)), max_size=3
+    )
+)
+def test_mappings_are_read_as_the_json_that_they_make(changes: list[tuple[int, str, Any]]) -> None:
+    mappings = [dict(FOUND) for _ in range(3)]
+    for row, name, value in changes:
+        mappings[row][name] = value
+
+    assert outcome(mappings) == outcome(json.dumps(mappings, default=lambda each: each.tolist()))
+
+
 def test_polygons_are_not_all_in_memory_at_once() -> None:
     corners = np.random.default_rng(7).uniform(1, 9, (40, 2)).round(2).ravel().tolist()
     data = instances(
@@ -271,6 +316,37 @@ def test_polygons_are_not_all_in_memory_at_once() -> None:
         tracemalloc.stop()
 
     assert most < 4 * len(data)
+
+
+def test_ground_truth_with_masks_is_not_copied_for_its_fingerprint() -> None:
+    corners = [9.0, 1.0, 5.5, 9.0, 1.0, 1.0]
+    objects = [{**OBJECTS[0], "id": number, "segmentation": [corners]} for number in range(10_000)]
+    data = instances(annotations=objects)
+    tracemalloc.start()
+    try:
+        truth = GroundTruth.from_coco(data)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    again = GroundTruth.of_bytes(truth.content)
+    drawn, read = (cast(CocoTable, each.tables.coco).run_start for each in (truth, again))
+
+    assert most < 3 * len(data)
+    assert truth.fingerprint == again.fingerprint
+    assert drawn is not None
+    assert read is not None
+    assert (drawn.dtype.name, read.dtype.name) == ("int32", "int64")
+    assert drawn.tolist() == read.tolist()
+    assert not drawn.flags.writeable
+
+
+def test_ground_truth_with_masks_names_what_is_wrong_with_boxes_and_masks_at_once() -> None:
+    wrong = [OBJECTS[0] | {"bbox": [1]}, OBJECTS[0] | {"id": 1000, "segmentation": []}]
+
+    with pytest.raises(SubmissionError) as caught:
+        GroundTruth.from_coco(instances(annotations=wrong))
+
+    assert [each.code for each in caught.value.problems] == ["bad-segmentation", "bad-bbox"]
 
 
 def test_nothing_but_time_is_lost_without_the_fast_parser(

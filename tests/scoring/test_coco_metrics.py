@@ -168,6 +168,5 @@ def test_classes_are_scored_the_same_together_and_apart(monkeypatch: pytest.Monk
     np.testing.assert_array_equal(together.precision, apart.precision)
     np.testing.assert_array_equal(together.recall, apart.recall)
     one, other = together.matched(), apart.matched()
-    assert one.arranged.rows.tolist() == other.arranged.rows.tolist()
-    assert one.arranged.by_class.tolist() == other.arranged.by_class.tolist()
-    assert one.arranged.place.tolist() == other.arranged.place.tolist()
+    assert one.by_class.tolist() == other.by_class.tolist()
+    assert one.begin.tolist() == other.begin.tolist()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from heldout_scoring import (
+    Annotation,
     DataError,
     Detections,
     GroundTruth,
@@ -204,6 +205,12 @@ def test_an_empty_list_is_valid_with_a_note_and_scores_0(tmp_path: Path) -> None
     assert validation.valid
     assert [note.code for note in validation.notes] == ["empty-file"]
     assert result.headline == 0
+
+
+def test_an_empty_list_is_valid_where_classes_have_no_numbers(tmp_path: Path) -> None:
+    truth = truth_of_boxes({"1": Annotation(9, 9, ())}, dataset="COCO", image_set="val", classes=["cat"])
+
+    assert validate(sent(tmp_path, []), truth.description).problems == ()
 
 
 @pytest.mark.parametrize("content", [b"", b"[", b"{}", b"7", b"[" * 100_000, b"\xff\xfe", b'[{"a": NaN}]'])

@@ -404,6 +404,17 @@ def test_an_unexpected_error_is_printed_as_json(
     assert "JSONDecodeError" in said["problems"][0]["message"]
 
 
+def test_a_package_that_is_not_installed_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Run
+) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+
+    exited, said = run(*about(kit(tmp_path).root, laid_out(tmp_path / "sent")))
+
+    assert (exited, codes(said)) == (2, ["not-installed"])
+    assert "install heldout-scoring[files]" in said["problems"][0]["message"]
+
+
 def test_an_undecodable_path_is_replaced_by_text_in_json(run: Run) -> None:
     code, said = run("statistics", os.fsdecode(b"/nowhere/voc\xe9"), "--image-set", "val")
 

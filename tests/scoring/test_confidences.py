@@ -145,7 +145,7 @@ def test_lines_that_repeat_an_image_are_counted_in_one_note() -> None:
 
     assert len(found) == 5
     [note] = problems.notes
-    assert str(note) == f"{FILE}: 3 lines repeat the image of another one; of several lines the last counts"
+    assert str(note) == f"{FILE}: 3 lines with the image of another one; of several lines the last counts"
 
 
 def test_each_repetition_is_reported_with_its_line_and_the_first_line() -> None:

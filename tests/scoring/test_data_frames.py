@@ -182,7 +182,7 @@ def test_dictionaries_that_do_not_fit_are_refused(entries: list[Any], sentence: 
 
 
 def test_every_dictionary_needs_exactly_one_image_name() -> None:
-    with pytest.raises(DataError, match="found 1 for 2 images"):
+    with pytest.raises(DataError, match="found 2 of 'images' and 1 of 'entries'"):
         Detections.from_dicts([{}], images=["a", "b"])
     with pytest.raises(DataError, match="leave `images` out"):
         Detections.from_dicts({"a": {}}, images=["a"])

@@ -119,6 +119,15 @@ def test_a_file_name_or_a_request_decides_between_the_two(tmp_path: Path, phase:
     assert validate(path, boxes_only).competitions[0].number == 1
 
 
+def test_beside_boxes_a_file_that_may_be_masks_too_is_reported(tmp_path: Path, phase: Description) -> None:
+    path = sent(tmp_path, "two.tar", tar({"boxes.json": BOXES, "either.json": as_json(BOTH)}))
+
+    validation = validate(path, phase)
+
+    assert [each.code for each in validation.problems] == ["several-competitions"]
+    assert [each.number for each in validation.competitions] == [1]
+
+
 def test_two_files_of_one_competition_are_refused(tmp_path: Path, phase: Description) -> None:
     [problem] = validate(sent(tmp_path, "two.tar", tar({"x.json": BOXES, "y.json": BOXES})), phase).problems
 

@@ -59,3 +59,10 @@ def test_files_that_are_truncated_or_not_png_are_refused() -> None:
 def test_files_that_are_not_png_always_get_the_same_message() -> None:
     with pytest.raises(MaskError, match=r"^this is not a PNG that can be read$"):
         read_label_image(b"a text")
+
+
+def test_a_picture_of_too_many_pixels_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("PIL.Image.MAX_IMAGE_PIXELS", 1)
+
+    with pytest.raises(MaskError, match="it has too many pixels"):
+        read_label_image(png(Image.new("L", (2, 2))))

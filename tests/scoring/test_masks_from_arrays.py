@@ -170,7 +170,7 @@ def test_areas_in_frames_and_in_dictionaries_decide_the_size_of_an_object() -> N
         ({"masks": [CAT, np.empty((0, 3))]}, "expected masks of at least one pixel"),
         ({"area": [1, np.nan]}, "expected finite numbers in 'area', found nan in row 1"),
         ({"area": [1, -2]}, "expected areas from 0 in 'area', found -2"),
-        ({"area": [1]}, "expected an area for each of 2 objects, found 1"),
+        ({"area": [1]}, "expected columns of one length, found 2 of 'image' and 1 of 'area'"),
         ({"crowd": [0, 2]}, "expected 0 or 1 in 'crowd', found 2"),
         ({"classes": ["dog"]}, "unknown 'label': 'cat'; known: dog"),
         ({"image": 5}, "expected 'image' as one each"),

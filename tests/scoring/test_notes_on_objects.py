@@ -48,9 +48,9 @@ def test_difficult_objects_count_by_the_rules_of_coco_which_is_said(area: Any) -
 
     result = result_of(truth, "coco")
 
-    assert said(result) == [f"1 of the annotated objects is {DIFFICULT}"]
+    assert said(result) == [f"1 annotated object is {DIFFICULT}"]
     assert [(e.class_name, e.count, e.message) for e in result.explain() if e.code == "difficult"] == [
-        ("cat", 1, f"1 objects are {DIFFICULT}")
+        ("cat", 1, f"1 object is {DIFFICULT}")
     ]
     assert said(result_of(truth, "coco", classes=["dog"])) == []
 
@@ -76,7 +76,7 @@ def test_difficult_objects_of_columns_in_any_order_belong_to_their_class() -> No
 def test_crowds_are_difficult_by_the_rules_of_voc_which_is_said(protocol: str) -> None:
     truth = truth_of(crowd=[1, 1, 0])
 
-    assert said(result_of(truth, protocol)) == [f"2 of the annotated objects are {CROWD}"]
+    assert said(result_of(truth, protocol)) == [f"2 annotated objects are {CROWD}"]
     assert said(result_of(truth, protocol, classes=["dog"])) == []
     assert said(result_of(truth_of(difficult=[1, 1, 0]), protocol)) == []
 
@@ -89,7 +89,7 @@ def test_the_rules_of_open_images_know_crowds_and_no_difficult_objects(protocol:
 def test_open_images_counts_difficult_objects_which_is_said() -> None:
     result = result_of(truth_of(difficult=[1, 0, 0]), "oid_V2_detection_metrics")
 
-    assert said(result) == [f"1 of the annotated objects is {DIFFICULT}"]
+    assert said(result) == [f"1 annotated object is {DIFFICULT}"]
 
 
 @pytest.mark.parametrize("flag", ["ignore", "difficult"])
@@ -105,7 +105,7 @@ def test_flags_in_coco_json_are_said_to_be_none_of_its_rules(flag: str) -> None:
             protocol="coco",
         ),
     ):
-        assert said(result) == [f"1 of the annotated objects is {DIFFICULT}"]
+        assert said(result) == [f"1 annotated object is {DIFFICULT}"]
         assert [each.code for each in result.explain()][:1] == ["difficult"]
 
 
@@ -114,7 +114,7 @@ def test_crowds_count_by_the_rules_of_lvis_which_is_said() -> None:
     truth["images"][0] |= {"neg_category_ids": [], "not_exhaustive_category_ids": []}
     truth["categories"][0]["frequency"] = "f"
 
-    assert said(evaluate_coco([], truth, protocol="lvis")) == [f"1 of the annotated objects is {COUNTED}"]
+    assert said(evaluate_coco([], truth, protocol="lvis")) == [f"1 annotated object is {COUNTED}"]
     assert said(evaluate_coco([], truth)) == []
 
 
@@ -122,7 +122,7 @@ def test_an_annotation_with_the_id_0_is_noted(tmp_path: Path, capsys: pytest.Cap
     truth = GroundTruth.from_coco(lists(id=0))
     for name, content in (("truth", lists(id=0)), ("results", [])):
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
-    expected = [f"1 of the annotated objects is {NO_NUMBER}"]
+    expected = [f"1 annotated object is {NO_NUMBER}"]
 
     assert said(evaluate_coco([], lists(id=0))) == expected
     assert said(evaluate(Detections.from_coco([], truth), truth, protocol="coco")) == expected

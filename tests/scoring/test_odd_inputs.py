@@ -16,6 +16,9 @@ import pytest
 from heldout_scoring import (
     COCO,
     PROTOCOLS,
+    AnnotatedObject,
+    Annotation,
+    Box,
     Confidences,
     DataError,
     Detections,
@@ -41,15 +44,22 @@ from heldout_scoring import (
     expand_detections,
     intervals_of,
     protocol_of,
+    truth_of_boxes,
     validate,
 )
 from heldout_scoring.analysis import detections_of, diagnose
+from heldout_scoring.stored import Packed, pack, unpack
 
 BOXES = np.array([[0.0, 0, 10, 10], [20, 20, 60, 60]])
 MASKS = np.zeros((2, 40, 60), np.bool_)
 MASKS[0, 5:25, 5:35] = MASKS[1, 10:40, 20:60] = True
 RUNS = f"]6d0d0{'0' * 57}So0"
 """The first mask, as pycocotools encodes it."""
+IN_IMAGES: list[dict[str, Any]] = [
+    {"masks": MASKS[:1], "labels": [0], "scores": [0.9]},
+    {"masks": [[[1, 1], [1, 1]]], "labels": [1], "scores": [0.8]},
+]
+"""Masks of images that differ in size."""
 SQUARE = [[0, 0, 10, 0, 10, 10, 0, 10]]
 IMAGE: dict[str, Any] = {"id": 1, "width": 60, "height": 40}
 CAT: dict[str, Any] = {"id": 1, "name": "cat"}
@@ -142,6 +152,25 @@ def of_masks() -> Result:
     return evaluate(masks(), truth, protocol="coco")
 
 
+def seen(**changed: Any) -> SimpleNamespace:
+    """An object as supervision has it, which is no crowd."""
+    given = {"xyxy": BOXES[:1], "class_id": np.array([0]), "data": {"iscrowd": np.array([0]), "area": [4]}}
+    return SimpleNamespace(**(given | changed))
+
+
+def crowds(truth: GroundTruth) -> tuple[list[bool], list[float]]:
+    """Which objects are crowds, and all areas."""
+    assert truth.tables.coco is not None
+    return truth.tables.coco.crowd.tolist(), truth.tables.coco.area.tolist()
+
+
+def changed_truth(lost: str = "", facts: dict[str, Any] | None = None, **arrays: Any) -> bytes:
+    """The content of a ground truth without an array, or with other facts or arrays."""
+    packed = unpack("truth", objects(area=[1, 2]).content)
+    kept = {name: array for name, array in packed.arrays.items() if name != lost}
+    return pack("truth", Packed({**packed.facts, **(facts or {})}, kept | arrays))
+
+
 def anything(value: object) -> Any:
     """A value that type checkers would reject."""
     return value
@@ -180,6 +209,18 @@ RIGHT: dict[str, tuple[Callable[[], object], object]] = {
     "background among classes under VOC": (lambda: codes(evaluate(detections(), objects(label=[1, 2], classes=["background", "cat", "dog"]), protocol="voc2012")), ["background-counted"]),
     "background among classes under COCO": (lambda: evaluate(detections(), objects(label=[1, 2], classes=["background", "cat", "dog"]), protocol="coco").headline, pytest.approx(1)),
     "unused names among the classes of detections": (lambda: evaluate(detections(label=[1, 2], classes=["background", "cat", "dog"]), objects(), protocol="coco").headline, pytest.approx(1)),
+    "one of several classes": (lambda: crowds(objects(area=[7, 8]).choose_classes({"dog": "dog"})), ([False], [8.0])),
+    "images of a ground truth": (lambda: len(objects(images=["a", "b", "c"])), 3),
+    "ground truth of one object": (lambda: repr(objects(image=["a"], label=["cat"], boxes=BOXES[:1])), "GroundTruth(1 image, 1 object, classes: cat)"),
+    "crowds and areas of supervision": (lambda: crowds(GroundTruth.from_supervision({"a": seen(), "b": seen(xyxy=BOXES, class_id=np.array([0, 1]), data={"iscrowd": [0, 1], "area": [9, 8]})}, convention="half-open")), ([False, False, True], [4.0, 9.0, 8.0])),
+    "crowds in place of supervision's": (lambda: crowds(GroundTruth.from_supervision([seen()], convention="half-open", crowd=[1])), ([True], [4.0])),
+    "empty beside crowds of supervision": (lambda: crowds(GroundTruth.from_supervision([seen(), seen(xyxy=BOXES[:0])], convention="half-open")), ([False], [4.0])),
+    "compressed run lengths as masks": (lambda: np.array_equal(masks(masks=[{"size": [40, 60], "counts": RUNS}, MASKS[1]]).masks, MASKS), True),
+    "run lengths in bytes as masks": (lambda: np.array_equal(masks(masks=[{"size": (40, 60), "counts": RUNS.encode()}, MASKS[1]]).masks, MASKS), True),
+    "run lengths as masks": (lambda: [*map(list, masks(masks=[{"size": np.array([2, 3]), "counts": np.array([1, 2, 3])}] * 2).masks[0])], [[False, True, False], [True, False, False]]),
+    "run lengths of the truth": (lambda: list(GroundTruth.from_masks(["a"], ["cat"], [{"size": [40, 60], "counts": RUNS}]).tables.objects.boxes[0]), [5, 5, 35, 25]),
+    "masks in dicts": (lambda: evaluate(InstanceMasks.from_dicts(IN_IMAGES), GroundTruth.from_dicts(IN_IMAGES, masks=True), protocol="coco").headline, pytest.approx(1)),
+    "crowds of masks in dicts": (lambda: crowds(GroundTruth.from_dicts([each | {"iscrowd": [0]} for each in IN_IMAGES], masks=True, crowd=[0, 1])), ([False, True], [600.0, 4.0])),
     "no detections": (lambda: evaluate(Detections.from_arrays([], [], [], []), objects(), protocol="coco").headline, 0.0),
     "no detections in dicts": (lambda: evaluate(Detections.from_dicts({"a": {"boxes": [], "scores": [], "labels": []}}), objects(), protocol="voc2012").headline, 0.0),
     "figures of a class": (lambda: scored().classes[0].figures["AP50"], pytest.approx(1)),
@@ -193,6 +234,7 @@ RIGHT: dict[str, tuple[Callable[[], object], object]] = {
     "run lengths in bytes": (lambda: of_json(annotation={"segmentation": {"size": [40, 60], "counts": RUNS}}, found={"segmentation": {"size": [40, 60], "counts": RUNS.encode()}}, masks=True).headline, pytest.approx(1)),
     "ids as floats in JSON": (lambda: of_json(found={"image_id": 1.0}).headline, pytest.approx(1)),
     "COCO's list in a tuple": (lambda: evaluate_coco((FOUND,), LISTS).headline, pytest.approx(1)),
+    "JSON in two bytes a letter": (lambda: evaluate_coco("[]".encode("utf-16"), LISTS).headline, 0.0),
     "no detections in JSON": (lambda: evaluate_coco([], LISTS).headline, 0.0),
     "area of a range's limit": (lambda: of_json(annotation={"bbox": [0, 0, 32, 32], "area": 1024}, found={"bbox": [0, 0, 32, 32]}).figures["APs"], pytest.approx(1)),
 }  # fmt: skip
@@ -229,13 +271,27 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "text as a score": (lambda: detections(score=["0.9", "0.8"]), DataError, "expected numbers in 'score', found texts"),
     "one box without a list": (lambda: detections(boxes=[0, 0, 10, 10]), DataError, "expected 'boxes' as four numbers each, shape (n, 4), found shape (4,)"),
     "boxes with angles": (lambda: detections(boxes=np.ones((2, 5))), DataError, "expected 'boxes' as four numbers each, shape (n, 4), found shape (2, 5)"),
-    "unknown convention": (lambda: objects(convention="coco"), DataError, "expected 'inclusive', 'half-open' as 'convention', found 'coco'"),
+    "unknown convention": (lambda: objects(convention="coco"), DataError, "as 'convention', found 'coco'"),
     "sizes in halves": (lambda: objects(sizes=[[10.5, 10], [10, 10]]), DataError, "expected width and height in whole pixels for each of 2 images in 'sizes', found 10.5"),
     "other keys in dicts": (lambda: Detections.from_dicts([{"bboxes": BOXES, "scores": [0.5, 0.5], "labels": [0, 1]}]), DataError, "no image has 'boxes'; they have bboxes, scores, labels"),
     "a single dict": (lambda: Detections.from_dicts({"boxes": BOXES, "scores": [0.5, 0.5], "labels": [0, 1]}), DataError, "expected a list with a mapping for each image, found the mapping of a single image"),
     "list of COCO as predictions": (lambda: evaluate(anything([FOUND]), objects(), protocol="coco"), DataError, "expected Detections, InstanceMasks, Confidences, LabelMaps, Layouts or the path of an archive, found list"),
     "mapping of COCO as truth": (lambda: evaluate(detections(), anything({"images": []}), protocol="coco"), DataError, "expected GroundTruth to score against, found dict"),
-    "run lengths as a mask": (lambda: masks(masks=[{"size": [40, 60], "counts": "PPYo0"}] * 2), DataError, "expected masks of shape (height, width), found a mapping with size, counts: run lengths are read by `evaluate_coco` and `GroundTruth.from_coco`"),
+    "no convention": (lambda: GroundTruth.from_dicts([{"boxes": BOXES, "labels": [0, 1]}]), DataError, "expected 'half-open' (right - left is the width, as in COCO and torchvision) or 'inclusive' (right and bottom are the last pixels of the box, as in VOC) as 'convention', found none"),
+    "fewer labels": (lambda: objects(label=["cat"]), DataError, "expected columns of one length, found 2 of 'image' and 1 of 'label'"),
+    "fewer crowds": (lambda: objects(crowd=[1]), DataError, "expected columns of one length, found 2 of 'image' and 1 of 'crowd'"),
+    "more areas": (lambda: objects(area=[1, 2, 3]), DataError, "expected columns of one length, found 2 of 'image' and 3 of 'area'"),
+    "fewer masks": (lambda: GroundTruth.from_masks(["a", "b"], ["cat", "dog"], MASKS[:1]), DataError, "expected columns of one length, found 2 of 'image' and 1 of 'masks'"),
+    "fewer dicts than images": (lambda: Detections.from_dicts([{"boxes": BOXES, "scores": [0.5, 0.5], "labels": [0, 1]}], images=["a", "b"]), DataError, "expected columns of one length, found 2 of 'images' and 1 of 'entries'"),
+    "crowds of some of supervision's images": (lambda: GroundTruth.from_supervision([seen(), seen(data={})], convention="half-open"), DataError, "the image '1' has no 'iscrowd'"),
+    "dicts without masks": (lambda: GroundTruth.from_dicts([{"boxes": BOXES, "labels": [0, 1]}], masks=True), DataError, "no image has 'masks'; they have boxes, labels"),
+    "run lengths of less": (lambda: masks(masks=[{"size": [40, 60], "counts": "PPYo0"}] * 2), DataError, "'counts' are no run lengths that cover the image exactly, of 40 x 60 pixels"),
+    "run lengths without counts": (lambda: masks(masks=[{"size": [40, 60]}] * 2), DataError, "expected masks of shape (height, width), or run lengths {'size': [height, width], 'counts': …}, found that 'counts' is missing"),
+    "run lengths of no size": (lambda: masks(masks=[{"size": 40, "counts": [1]}] * 2), DataError, "found that 'size' is 40 instead of [height, width]"),
+    "truth without a table": (lambda: GroundTruth.of_bytes(changed_truth("objects.boxes")), DataError, "the file of the kind 'truth' is damaged: Objects.__init__() missing 1 required positional argument: 'boxes'"),
+    "truth without a column of COCO's": (lambda: GroundTruth.of_bytes(changed_truth("coco.image")), DataError, "the file of the kind 'truth' is damaged: CocoTable.__init__() missing 1 required positional argument: 'image'"),
+    "truth with other facts": (lambda: GroundTruth.of_bytes(changed_truth(facts={"classes": 7})), DataError, "the file of the kind 'truth' is damaged"),
+    "truth of fewer sizes": (lambda: GroundTruth.of_bytes(changed_truth(sizes=np.ones((1, 2), np.int32))), DataError, "the file of the kind 'truth' is damaged"),
     "polygons as a mask": (lambda: masks(masks=[SQUARE] * 2), DataError, "expected masks of 0 and 1, found one with values from 0 to 10"),
     "masks of probabilities": (lambda: masks(masks=MASKS * 0.7), DataError, "expected masks of 0 and 1, found one with values from 0.0 to 0.7; of probabilities take `masks > 0.5`"),
     "masks of 0 and 255": (lambda: masks(masks=MASKS * np.uint8(255)), DataError, "expected masks of 0 and 1, found one with values from 0 to 255; take `masks > 0`"),
@@ -293,7 +349,13 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "polygon of two points": (lambda: of_json(found={"segmentation": [*SQUARE, [0, 0, 1, 1]]}, masks=True), SubmissionError, "found that polygon 2 of 2 has 4 numbers; at least 6 are needed"),
     "run lengths of another size": (lambda: of_json(found={"segmentation": {"size": [60, 40], "counts": [0, 2400]}}, masks=True), SubmissionError, "'size' is [60, 40], but the image's height and width are 40, 60"),
     "two categories of one name": (lambda: evaluate_coco([], {"images": [IMAGE], "categories": [CAT, CAT | {"id": 2}], "annotations": [OBJECT]}), SubmissionError, "'name' is 'cat' like one before; classes are told apart by their names here, so each needs its own"),
+    "JSON without a list": (lambda: evaluate_coco('{"x": 1}', LISTS), SubmissionError, "expected a list of detections, or an object with such a list as 'annotations'"),
+    "tuple as a key": (lambda: GroundTruth.from_coco({"images": [{(1, 2): 3}]}), DataError, "found tuple as a key"),
+    "annotated box turned round, with a mask": (lambda: of_json(annotation={"bbox": [0, 0, -5, 10]}, masks=True), SubmissionError, "neither of the last two below 0, as 'bbox', found 4 values, [0, 0, -5, 10]"),
+    "score beyond all floats": (lambda: Detections.from_coco([FOUND | {"score": 10**400}], GroundTruth.from_coco(LISTS)), SubmissionError, "expected a number as 'score', found 1000"),
+    "polygon of a number": (lambda: of_json(found={"segmentation": [*SQUARE, 5]}, masks=True), SubmissionError, "found that polygon 2 of 2 is 5"),
     "no area": (lambda: evaluate_coco([], {"images": [IMAGE], "categories": [CAT], "annotations": [{name: OBJECT[name] for name in OBJECT if name != "area"}]}), SubmissionError, "'area' is missing"),
+    "another class than those that are named": (lambda: truth_of_boxes({"a": Annotation(9, 9, (AnnotatedObject("cat", Box(1, 1, 9, 9)),))}, dataset="own", image_set="val", classes=["dog"]), DataError, "'cat' is none of the classes dog"),
     "object of pycocotools": (lambda: GroundTruth.from_coco(anything(SimpleNamespace(dataset={}))), DataError, "found SimpleNamespace; its `dataset` can be read"),
 }  # fmt: skip
 

@@ -221,11 +221,11 @@ def test_explanations_follow_the_rules() -> None:
     assert "missed" not in told({})
     assert told(two) == {
         "missed": ["2 objects are matched by no detection"],
-        "wrong": ["1 detections match no object"],
+        "wrong": ["1 detection is matched to no object"],
         "cap": [
-            "1 objects are overlapped only by detections beyond the first 2",
-            "1 detections are beyond the 2 of a class in an image that count",
-            "AR2 cannot be 1: 1 objects are more than 2 of a class in an image",
+            "1 object is overlapped only by detections beyond the first 2",
+            "1 detection is beyond the 2 of a class in an image that count",
+            "1 object is beyond the 2 of a class in an image, so that AR2 cannot be 1",
         ],
     }
 

@@ -105,15 +105,18 @@ def test_valid_results_get_no_warning(tmp_path: Path, seed: int) -> None:
         assert validation.warnings == ()
 
 
+SLOW = (pytest.mark.slow, pytest.mark.sampled)
+
+
 @pytest.mark.shared
 @pytest.mark.parametrize(
     ("name", "image_set"),
     [
-        ("yolo2_e150", "test"),
-        ("darknet_hli", "test"),
-        ("yolov1_choasup", "test"),
+        pytest.param("yolo2_e150", "test", marks=SLOW),
+        pytest.param("darknet_hli", "test", marks=SLOW),
+        pytest.param("yolov1_choasup", "test", marks=SLOW),
         ("dllab", "val"),
-        ("cls_from_yolo2_e150", "test"),
+        pytest.param("cls_from_yolo2_e150", "test", marks=SLOW),
     ],
 )
 def test_results_of_real_methods_get_no_warning(
@@ -127,6 +130,7 @@ def test_results_of_real_methods_get_no_warning(
 
 
 @pytest.mark.shared
+@pytest.mark.slow
 def test_real_results_without_confidences_get_a_warning(shared: Path, real_truth: ReadTruth) -> None:
     phase = real_truth("voc2012_annotations_imagesets.tar.xz", "VOC2012", "val").description
 
@@ -518,7 +522,7 @@ def test_images_without_predictions_are_counted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("phase", "kept", "of", "example"),
-    [(COCO, 100, "1 pairs of an image and a class", "image 100, cow"), (LVIS, 300, "1 images", "image 100")],
+    [(COCO, 100, "1 pair of an image and a class", "image 100, cow"), (LVIS, 300, "1 image", "image 100")],
 )
 def test_predictions_beyond_those_that_count_get_a_warning(
     tmp_path: Path, phase: Description, kept: int, of: str, example: str
@@ -531,7 +535,7 @@ def test_predictions_beyond_those_that_count_get_a_warning(
     warning = only(of_coco(tmp_path, base + many + many[:1], phase).warnings)
 
     assert warning.message == (
-        f"comp1: {of} have more than {kept} predictions, up to {kept + 1} ({example}); only the {kept} most confident ones count"
+        f"comp1: more than {kept} predictions in {of}, up to {kept + 1} ({example}); only the {kept} most confident ones count"
     )
 
 

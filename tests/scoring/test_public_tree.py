@@ -119,7 +119,7 @@ def test_a_mask_for_an_image_of_unknown_size_may_have_any_size(tmp_path: Path) -
     ("file", "content", "sentence"),
     [
         ("ImageSets/Main/test.txt", "", "no image of the set 'test' here"),
-        ("ImageSets/Layout/test.txt", "a_1 1 1\n", "1 lines have too few or too many columns"),
+        ("ImageSets/Layout/test.txt", "a_1 1 1\n", "1 line with too few or too many columns"),
         ("ImageSets/Segmentation/test.txt", "a b\n", "expected an image and at most two whole numbers"),
     ],
 )

@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -52,6 +53,12 @@ def test_json_of_releases_that_said_by_reasons_what_counts_is_read() -> None:
     assert [each.counted_as for each in read.classes] == [None, None, 0.0]
     assert [each.is_entered for each in read.classes] == [True, False, True]
     assert str(read).endswith("0.2500  owl counts as 0")
+
+
+def test_a_result_by_rules_that_are_not_known_is_read_without_them() -> None:
+    ours = replace(result(), protocol="ours")
+
+    assert Result.from_json(ours.to_json()) == ours
 
 
 def test_equal_results_give_equal_json_without_false_positives_in_curves() -> None:

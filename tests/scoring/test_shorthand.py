@@ -84,7 +84,7 @@ def test_overlaps_are_computed_for_every_pair_in_either_convention() -> None:
         (lambda: average_precision([0, 0], [1, 2]), "expected at least one positive in 'y_true', found none"),
         (lambda: average_precision([0, 2], [1, 2]), "expected 'y_true' as 1 for a positive"),
         (lambda: average_precision([0, 1], [1, np.nan]), "expected finite numbers in 'y_score'"),
-        (lambda: average_precision([0, 1], [1]), "2 of 'y_true', 1 of 'y_score'"),
+        (lambda: average_precision([0, 1], [1]), "2 of 'y_true' and 1 of 'y_score'"),
         (
             lambda: average_precision([0, 1], [1, 2], rule="voc"),
             "expected 'steps', 'area', '11-points' as 'rule'",

@@ -189,7 +189,7 @@ Spoil = Callable[[Kit], object]
         ),
         (
             lambda t: t.write("ImageSets/Layout/test.txt", "a_1 1 1\n"),
-            "ImageSets/Layout/test.txt: 1 lines have too few or too many columns",
+            "ImageSets/Layout/test.txt: 1 line with too few or too many columns",
         ),
         (
             lambda t: t.write("ImageSets/Layout/test.txt", "a_1 3\n"),

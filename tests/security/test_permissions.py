@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,13 @@ import yaml
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from httpx2 import Response
+from sqlalchemy import func, update
 from starlette.routing import BaseRoute, Mount, Route
 
+from app.challenges import challenges
 from app.core.access import Action, Scope, allowed
 from app.core.problems import kind_of_status
+from app.core.secret_hashes import hash_of_token
 from app.intake.importing import TreeImport, import_tree
 from app.models import (
     Announcement,
@@ -28,10 +32,12 @@ from app.models import (
     ChallengePicture,
     DataDownload,
     Disclosure,
+    Invitation,
     Notice,
     Phase,
     Site,
     Terms,
+    TextImage,
     User,
 )
 from app.people.teams import own_or_new_team
@@ -91,7 +97,7 @@ FIXED = {
     "announcement_id": "1000000",
     "notice_id": "1000000",
 }
-NOWHERE = dict.fromkeys(("truth_id", "user_id", "message_id", "rescore_id", "phase_id", "team_id", "person", "pair_id", "slot_id", "announcement_id", "thread_id", "mail_id", "webhook_id", "notification_id", *OF_A_RESULT), "999999999") | {
+NOWHERE = dict.fromkeys(("truth_id", "user_id", "message_id", "rescore_id", "phase_id", "team_id", "person", "pair_id", "slot_id", "announcement_id", "thread_id", "report_id", "mail_id", "webhook_id", "notification_id", *OF_A_RESULT), "999999999") | {
     "undecided_run_id": "999999999",
     "upload_id": str(uuid.UUID(int=7)),
     "data_upload_id": str(uuid.UUID(int=7)),
@@ -169,17 +175,18 @@ class Row:
     def asked(self, action: Action, world: World) -> list[str]:
         """The roles that requests are made for.
 
-        Without objects the action decides for a role, and a request of one that it lets through and one that it refuses
-        shows that it is asked; requests are made for roles for which the table says something else.
+        The action refuses a role that may do it to nothing at all, whatever exists, and without objects it also lets
+        through: a request of one that it refuses and one that it lets through shows that it is asked. Requests are made
+        for all roles for which objects decide, or the table says something else.
         """
-        if self.has_objects:
-            return list(ROLES)
         decided: dict[str, list[str]] = {}
         for role in ROLES:
             actor = world.actor(role)
+            is_let_through = allowed(actor, action)
             refused = "forbidden" if actor.is_logged_in else "login"
-            if (outcome := "ok" if allowed(actor, action) else refused) == self.expected(role, ""):
-                decided.setdefault("ok" if outcome == "ok" else "refused", []).append(role)
+            said = {self.expected(role, state) for state, _ in self.cases}
+            if said == {"ok" if is_let_through else refused} and not (is_let_through and self.has_objects):
+                decided.setdefault("ok" if is_let_through else "refused", []).append(role)
         probes = {roles[crc32(self.path.encode()) % len(roles)] for roles in decided.values()}
         return [role for role in ROLES if role in probes or role not in {*chain(*decided.values())}]
 
@@ -201,6 +208,8 @@ class Row:
 def _filled(value: Any, ids: Ids) -> Any:
     if isinstance(value, dict):
         return {name: _filled(each, ids) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_filled(each, ids) for each in value]
     return value.format(**ids) if isinstance(value, str) else value
 
 
@@ -229,6 +238,7 @@ def world(undone: UndonePlatform, tmp_path_factory: pytest.TempPathFactory) -> W
         session.add(ChallengeDraft(challenge_id=here.id))
         session.add(ChallengePage(challenge_id=here.id, contact="organisers@example.org"))
         session.add(ChallengePicture(challenge_id=here.id, alt="A scene", digest="x", large=b"x", small=b"x"))
+        session.add(TextImage(challenge_id=here.id, name="x-1x1.jpg", alt="A scene", content=b"x"))
         session.add(Announcement(id=1_000_000, challenge_id=here.id, title="News", text="Some"))
         session.add(Notice(id=1_000_000, title="Maintenance", starts_at=LONG_AGO))
         template = session.query(Phase).filter_by(challenge_id=here.id).one()
@@ -268,12 +278,104 @@ def test_each_role_gets_the_outcome_in_the_table(
         ids = world.result(state, is_open=is_open)
         restore_files(world)
         # tokens get what their owners get or nothing, whatever the state: they are walked in one of the states
-        for role in asked if (state, is_open) == row.cases[0] else PEOPLE:
+        for role in asked if (state, is_open) == row.cases[0] else [one for one in asked if one in PEOPLE]:
             case = f"{role}, {state}, {'open' if is_open else 'closed'}"
             said[case] = row.expected(role, state)
             found[case] = outcome(answered(row, ids, world, role, walker), ids, nothing.get(role))
 
     assert found == said
+
+
+# by the reason: what people may still do in an archived challenge, and what changes nothing of one
+STAYS_OPEN: Mapping[str, str] = {
+    "accounts, the site, and who organises": (
+        ".* (/api/v1)?/(account|admin|login|login-link|logout|register|forgot-password|reset-password|confirm-address|setup|theme"
+        "|notifications|unsubscribe|invited|role-links|organise/role-links)(/.*)?"
+        "|.* (/api/v1)?/organise/challenges/{challenge}/organisers(/.*)?"
+    ),
+    "owners take it back, or delete it": (
+        ".* (/api/v1)?/organise/challenges/{challenge}/(archive|take-back|delete|deletion)"
+    ),
+    "people leave, withdraw, cancel and link to their results, and choose whether they are named": (
+        "POST (/api/v1)?/(teams/{team_id}/leave|results/{result_id}/(withdraw|links)|submissions/{submission_id}/cancel)"
+        "|.* (/api/v1)?/(links/{link_id}/.*|teams/{team_id}/named)"
+    ),
+    "people accept terms, which changes nothing for others": "POST (/api/v1)?/challenges/{challenge}/terms",
+    "questions are asked and answered": (
+        ".* (/api/v1)?(/organise)?/threads/.*|POST (/api/v1)?/challenges/{challenge}/(threads|ask|contact)|POST /contact"
+    ),
+    "an upload that was there goes on, is checked again or deleted": (
+        "(PATCH|POST|DELETE) (/api/v1)?/uploads/{upload_id}(/check|/delete)?"
+    ),
+    "pictures that are missing are made": "POST /organise/phases/{phase_id}/pictures/retry",
+    "webhooks are those of their teams and organisers": ".* (/api/v1)?/webhooks/.*",
+    "what is only looked at": (
+        "POST (/api/v1)?/organise/(challenges/{challenge}/(view-as|submissions/preview)|view-as/end)"
+        "|PUT /api/v1/organise/challenges/{challenge}/file"
+        "|POST (/api/v1)?/organise/phases/{phase_id}/ground-truth/{version}/changes/{before}(/drawn)?"
+        "|.* (/api/v1)?/organise/phases/{phase_id}/(labels/{image}/(scene|take-back)|corrections/preview)"
+    ),
+    "bytes that count once the last have arrived, which is refused": (
+        ".* (/api/v1)?/organise/(data-uploads/{data_upload_id}|data-set-files/{intake_file_id})(/delete)?"
+    ),
+    "drafts are not archived": ".* (/api/v1)?/organise/new(/.*)?",
+}
+# where what the table sends is refused before the challenge is asked about
+SENT: Mapping[str, dict[str, Any]] = {
+    "POST /teams": {"data": {"challenge": HERE, "name": "Elm"}},
+    "POST /api/v1/challenges/{challenge}/teams": {"json": {"name": "Elm"}},
+    "POST /teams/{team_id}/edit": {"data": {"name": "Elm"}},
+    "POST /teams/{team_id}/invitations": {"data": {"uses": "1", "days": "3"}},
+    "POST /methods/{method_id}/edit": {
+        "data": {"name": "Elm", "description": "A dull method. " * 50, "title": "A dull one"}
+    },
+    "POST /organise/challenges/{challenge}/news/{announcement_id}": {
+        "data": {"title": "News", "text": "Other", "version": "1"}
+    },
+    "POST /organise/challenges/{challenge}/page": {"data": {"overview": "Find them", "version": "1"}},
+    "POST /organise/challenges/{challenge}/terms": {"data": {"text": "Be fair to all others. " * 10}},
+    "POST /organise/challenges/{challenge}/data": {
+        "data": {"name": "a.zip", "title": "Late", "kind": "other", "audience": "everybody", "later": "1"}
+    },
+    "POST /challenges/{challenge}/{image_set}/submit": {"files": {"archive": ("a.tar", b"x")}},
+    "POST /organise/runs/{run_id}/decision": {"data": {"choice": "retry", "phase": "{phase_id}"}},
+    "POST /invitations/{token}": {"url": "/invitations/{invitation}"},
+    "POST /api/v1/invitations/accept": {"json": {"token": "{invitation}"}},
+    "PUT /api/v1/challenges/{challenge}/{image_set}/uploads": {
+        "params": {"filename": "a.tar"},
+        "content": b"x",
+    },
+}
+
+
+def test_an_archived_challenge_refuses_every_change_but_those_that_are_named(
+    world: World, walker: Walker
+) -> None:
+    ids = world.result("private", is_open=True)
+    ids |= {"invitation": "the-secret-of-a-link"}
+    link = Invitation(team_id=world.team_id, token_hash=hash_of_token(ids["invitation"]), uses_left=1)
+    with world.platform.transaction() as session:
+        link.expires_at = challenges.now(session) + timedelta(days=1)
+        session.add(link)
+    stays_open = re.compile("|".join(STAYS_OPEN.values()))
+    found = {}
+    for row in ROWS:
+        route = f"{row.method} {row.path}"
+        if not row.changes or stays_open.fullmatch(route):
+            continue
+        role = next((each for each in ("member", "owner") if row.expected(each, "private") == "ok"), None)
+        if role is None:
+            continue
+        request = row.request(ids) | _filled(SENT.get(route, {}), FIXED | ids)
+        headers = request.pop("headers", {}) | world.headers(role)
+        with world.platform.undone():
+            with world.platform.transaction() as session:
+                session.execute(update(Challenge).values(archived_at=func.now()))
+            response = walker.request(**request, headers=headers)
+        if response.status_code < 400 or "archived" not in response.text:
+            found[route] = (response.status_code, response.text[:200])
+
+    assert found == {}
 
 
 # pages that look the same to everybody, for reviewers and for frames of other sites, and what only programs read

@@ -36,6 +36,8 @@ from app.models import (
     InvitedPerson,
     Job,
     JobKind,
+    LabelProblem,
+    LabelReport,
     Member,
     Method,
     Notification,
@@ -68,6 +70,7 @@ from app.storage import digest_of
 from app.submissions.methods import name_key
 from app.web.dependencies import SESSION_COOKIE
 from tests.pages.views import report
+from tests.security.pictures import NAME as PICTURE
 from tests.security.pictures import add_picture
 from tests.security.undoing import UndonePlatform
 
@@ -256,6 +259,10 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
     file, data_upload = _data_file(session, world, phase, author)
     intake_file = _intake_file(session, world, phase, author)
     thread = _thread(session, world, upload, author)
+    report_ = LabelReport(
+        phase_id=phase.id, image=PICTURE, user_id=author, kind=LabelProblem.OTHER, text="It is a lynx"
+    )
+    session.add(report_)
     result.state, result.published_run_id, result.published_generation = ResultState.SCORED, scored.id, 1
     if state == "withdrawn":
         result.state, result.withdrawn_at = ResultState.WITHDRAWN, func.now()
@@ -268,7 +275,7 @@ def _add_result(session: Session, world: World, state: str, *, is_open: bool) ->
         "team_id": str(world.team_id), "person": str(person.id), "link_id": str(link.id), "link_token": link.token,
         "invitation_key": role_invitation.token_hash.hex(), "slot_id": str(slot.id), "question_id": str(question.id), "webhook_id": str(hook.id), "pair_id": str(pair.id),
         "challenge_invitation_id": str(invitation.id), "request_id": str(creation.id),
-        "file_id": str(file.id), "data_upload_id": str(data_upload.id), "thread_id": str(thread.id),
+        "file_id": str(file.id), "data_upload_id": str(data_upload.id), "thread_id": str(thread.id), "report_id": str(report_.id),
         "intake_id": str(intake_file.intake_id), "intake_file_id": str(intake_file.id),
         "truth_id": str(rescore.ground_truth_id), "mail_id": str(mail.id), "notification_id": str(notification.id),
         "image_set": phase.image_set, "undecided_run_id": str(undecided.id),

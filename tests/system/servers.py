@@ -19,10 +19,12 @@ import redis
 from sqlalchemy import make_url
 
 from app.core.settings import Settings
+from app.jobs.sandbox import preload
 from app.operations.data_folder import load_secrets
 from app.operations.embedded import NOBODY, OWNER, SUPERUSER, Servers, embedded_servers
 from app.operations.migrating import migrate
 from tests.patience import LIMIT, START
+from worker.handlers import IN_CHILDREN
 
 DATABASES = count(1)
 WITH_TABLES = "with_tables"  # is copied, which takes a fifth of the time of all migrations
@@ -150,7 +152,8 @@ class OwnServers:
 
 @pytest.fixture(scope="session")
 def own_servers() -> Iterator[OwnServers]:
-    """One pair of servers for all tests."""
+    """One pair of servers for all tests, whose own processes have children like workers."""
+    preload(*IN_CHILDREN)
     # with a blank in the name, because users' folders have them
     with tempfile.TemporaryDirectory(prefix="heldout test ") as folder:
         data = Path(folder, "data")

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import tarfile
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -11,12 +12,14 @@ from email import message_from_bytes
 from email.policy import default
 from functools import partial
 from hashlib import blake2b, sha256
+from io import BytesIO
 from itertools import chain, product
 from pathlib import Path
 
 import pytest
 from sqlalchemy import select
 
+from app.challenges import kits
 from app.core.access import Scope
 from app.models import Challenge, ChallengeOrganiser, Member, Team
 from app.people.accounts import create_person
@@ -151,6 +154,10 @@ def crawl(site: SharedSite, folder: Path) -> Crawled:
         awaited(partial(is_complete, site.organiser, number))
     link = private_link(oak, private)
     awaited(partial(is_mailed, running, "submission scored"))
+    with running.platform.transaction() as session:
+        kits.queue_kit(session, session.scalars(select(Challenge.id).where(Challenge.code == "canary")).one())
+    running.platform.notifier.wake_workers()
+    awaited(lambda: site.anybody.http.get("/challenges/canary/kit.tar.gz").is_success)
     ask_and_answer(oak, site.organiser, private)
     values = {name: tuple(str(row[0]) for row in running.ask(query)) for name, query in IDS.items()}
     values |= {
@@ -272,6 +279,28 @@ def holding(words: Iterable[str], found: Iterable[tuple[str, str]]) -> dict[str,
 
 def test_only_organisers_see_planted_values(crawled: Crawled) -> None:
     assert holding(crawled.planted.secrets, texts(crawled)) == {}
+
+
+def test_the_development_kit_has_no_planted_value(crawled: Crawled) -> None:
+    organiser = crawled.organiser.read["/challenges/canary/kit.tar.gz"]
+    found = dict(unpacked(organiser.content))
+
+    assert {Path(name).name for name in found} > {"README.md", "submit.sh", "images.txt"}
+    assert any(name.startswith("results/") for name in found)  # of the examples
+    assert holding(crawled.planted.secrets, found.items()) == {}
+
+
+def unpacked(content: bytes) -> Iterator[tuple[str, str]]:
+    """The files of an archive, also of those in it, with their names."""
+    with tarfile.open(fileobj=BytesIO(content)) as archive:
+        for member in archive:
+            inner = archive.extractfile(member)
+            assert inner is not None
+            inside = inner.read()
+            if member.name.endswith(".tar.gz"):
+                yield from unpacked(inside)
+            else:
+                yield member.name, f"{member.name}\n{inside.decode(errors='replace')}"
 
 
 def test_only_organisers_see_values_that_confirm_a_guessed_annotation(crawled: Crawled) -> None:

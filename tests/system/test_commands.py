@@ -5,6 +5,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.confirming import confirm_rescores
 from tests.system.conftest import SharedSite
 from tests.system.installations import LONGEST, Client, Installation, good, installation
 from tests.system.kits import CAT, DATASET, IMAGES, line, packed, results, small_kit
@@ -60,7 +61,7 @@ def test_an_import_of_a_broken_tree_names_every_wrong_file_and_loads_nothing(
     output = refused(quiet, "import", str(tree), "--challenge", "broken", "--phase", "test")
 
     assert "Annotations/000003.xml" in output
-    assert "Annotations/000005.xml" in output
+    assert "there is no annotation file of the image '000005'" in output
     assert "2 problems; nothing was loaded" in output
     assert quiet.ask("SELECT count(*) FROM challenge WHERE code = 'broken'") == [(0,)]
 
@@ -128,7 +129,9 @@ def test_importing_a_corrected_tree_names_the_rescore_command_which_works(
     hint = "heldout-server rescore --challenge corrected --phase test"
     assert hint in " ".join(done.stdout.split())
     assert someone.means("corrected/test") == {"Acorn": 0.5}
-    assert "is queued" in running.command(*hint.split()[1:]).stdout
+    queued = running.command(*hint.split()[1:]).stdout
+    assert "when an organiser has looked at its preview" in " ".join(queued.split())
+    confirm_rescores(running.platform)
     assert eventually(lambda: someone.means("corrected/test") == {"Acorn": 0.75})
 
 
@@ -193,6 +196,7 @@ def test_uploads_within_a_raised_limit_are_scored_and_rescored(
     )
     assert "the limit 'max_files' of phase test is 30000 and can only be raised" in output
     assert running.command("rescore", "--challenge", "wide", "--phase", "test").returncode == 0
+    confirm_rescores(running.platform)
     assert eventually(lambda: someone.board("wide/test")["ground_truth"] == 2)
 
 

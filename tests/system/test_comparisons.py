@@ -86,8 +86,10 @@ def test_differences_agree_with_the_board(results: Results) -> None:
 def test_the_page_shows_them_with_figures(results: Results) -> None:
     page = results.page(results.site.anybody, results.address("elm", "oak"))
 
-    assert "oak − elm" in page
-    assert page.count("<svg") == 6  # the mark and the bell in the header, and four figures
+    assert "<bdi>oak</bdi> − <bdi>elm</bdi>" in page
+    assert (
+        page.count("<svg") == 9
+    )  # the mark, the bell and the menu in the header, a line for each method, and four figures
     assert "Paired bootstrap: 1,000 times" in page
     assert "hx-" not in page
 

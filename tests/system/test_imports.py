@@ -46,7 +46,7 @@ def test_a_second_import_applies_its_options_and_reports_the_changes(
     for change in (
         "title: Before → After",
         "quotas: 2 in 7 days; 30 in 365 days → 7 in 14 days",
-        "closes at: none → 2099-01-31 10:00 UTC",
+        "closes at: none → 31 Jan 2099 10:00 UTC",
         "disclosure: classes → full",
         "limit max_files: 20000 → 30000",
         "WARNING: the annotation is public now",

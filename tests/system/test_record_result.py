@@ -12,6 +12,7 @@ from app.evaluation.rescoring import RescoreChoice
 from app.models import Job, JobKind, Role, Run, RunState
 from app.platform import Platform
 from app.results import withdrawing
+from tests.confirming import confirm_rescores
 from tests.system.rows import Rows, made, score_run, small_board
 from tests.system.servers import eventually
 
@@ -25,9 +26,16 @@ def board(small_board: Platform) -> Rows:
     return made(small_board)
 
 
+def rescored(board: Rows) -> int:
+    """Start to score the phase again, with a board that switches by itself; the number of the rescoring."""
+    number = rescoring.rescore_phase(board.platform, None, board.phase_id)
+    confirm_rescores(board.platform)
+    return number
+
+
 def switch(board: Rows) -> None:
     """Rescore the phase under the newest ground truth and switch the board."""
-    rescoring.rescore_phase(board.platform, None, board.phase_id)
+    rescored(board)
     for result_id in list(board.standing()):
         [(run_id, truth)] = board.unfinished(result_id)
         assert truth == board.truths[1]
@@ -89,7 +97,7 @@ def test_a_newer_result_scored_during_a_switch_replaces_the_older_one(board: Row
     newer = board.newer(older)
     with board.platform.transaction() as session:
         score_run(session, newer, board.run_of(newer), 0.7)  # has read the board and is not committed yet
-        rescoring.rescore_phase(board.platform, None, board.phase_id)
+        rescored(board)
 
     assert board.standing() == {newer: 0.7}
 
@@ -119,7 +127,7 @@ def test_a_run_queued_before_a_switch_is_scored_under_the_new_versions(board: Ro
 
 def test_a_score_that_commits_before_the_switch_joins_the_rescoring(board: Rows) -> None:
     early, late = board.result(mean=0.5), board.result()
-    rescoring.rescore_phase(board.platform, None, board.phase_id)
+    rescored(board)
     [(run_id, _)] = board.unfinished(early)
     board.score(late, 0.7)
     board.end(run_id, RunState.SCORED, 0.9)
@@ -190,7 +198,7 @@ def test_a_withdrawal_waits_for_a_score_being_written_and_removes_it(board: Rows
 
 def test_withdrawing_a_result_settles_its_failed_rescoring(board: Rows) -> None:
     kept, gone = board.result(mean=0.5), board.result(mean=0.6, is_public=False)
-    rescoring.rescore_phase(board.platform, None, board.phase_id)
+    rescored(board)
     [[good, _]], [[bad, _]] = board.unfinished(kept), board.unfinished(gone)
     board.end(good, RunState.SCORED, 0.9)
     board.refuse(bad)
@@ -204,7 +212,7 @@ def test_withdrawing_a_result_settles_its_failed_rescoring(board: Rows) -> None:
 
 def test_an_organiser_decides_about_results_a_rescoring_could_not_score(board: Rows) -> None:
     good, kept, gone, retried = [board.result(mean=0.1 * place) for place in (1, 2, 3, 4)]
-    rescoring.rescore_phase(board.platform, None, board.phase_id)
+    rescored(board)
     runs = {result: board.unfinished(result)[0][0] for result in (good, kept, gone, retried)}
     board.end(runs[good], RunState.SCORED, 0.9)
     for result in (kept, gone, retried):
@@ -231,7 +239,7 @@ def test_an_organiser_decides_about_results_a_rescoring_could_not_score(board: R
 
 def test_runs_of_an_abandoned_rescoring_are_abandoned_not_failed(board: Rows) -> None:
     result_id = board.result(mean=0.5)
-    rescore_id = rescoring.rescore_phase(board.platform, None, board.phase_id)
+    rescore_id = rescored(board)
     [(run_id, _)] = board.unfinished(result_id)
 
     rescoring.abandon(

@@ -96,7 +96,7 @@ def test_nothing_is_lost_during_an_outage_of_the_service(scene: Scene) -> None:
     with scene.objects.down():
         refused = send()
         submission_id = good(scene.someone.confirm(upload, "Away"))["id"]
-        requeued = "SELECT count(*) FROM job WHERE postponements > 0"
+        requeued = "SELECT count(*) FROM job WHERE kind = 'run' AND postponements > 0"
         assert eventually(lambda: scene.running.ask(requeued) == [(1,)])
         assert eventually(lambda: http.get("/ready").status_code == 503)  # what it found is kept for a while
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from app.web.charts.scales import Scale, score_axis, top_of
 from app.web.charts.shapes import Drawing, Line, Rect, Shape, Text, label, width_of
 
-WIDTH, ROW, TOP, BOTTOM = 560, 18, 22, 22
-LABELS, NUMBERS = 150, 44
+WIDTH, ROW, TOP, BOTTOM = 440, 20, 24, 22
+NUMBERS = 44  # width of the numbers beside bars
 MOST_LETTERS = 19  # that fit next to a bar
 
 
@@ -37,25 +37,25 @@ def bar_chart(name: str, title: str, description: str, bars: Sequence[Bar], lege
     """Draw bars from top to bottom in the given order, on a scale from 0 to the largest value rounded up to a tenth."""
     bottom = TOP + ROW * len(bars)
     values = [each for bar in bars for each in (bar.value, bar.high) if each is not None]
-    scale = Scale(0.0, top_of(values), LABELS, WIDTH - NUMBERS)
+    labels = 10 + width_of((bar.name for bar in bars), MOST_LETTERS)
+    scale = Scale(0.0, top_of(values), labels, WIDTH - NUMBERS)
     shapes = [
         *_legend(legend, has_baseline=any(bar.is_baseline for bar in bars)),
         *score_axis(scale, TOP, bottom),
         *(shape for number, bar in enumerate(bars) for shape in _bar(bar, TOP + ROW * number, scale)),
     ]
-    left = max(0, LABELS - 8 - width_of((bar.name for bar in bars), MOST_LETTERS))
-    return Drawing(name, title, description, WIDTH, bottom + BOTTOM, tuple(shapes), left=left)
+    return Drawing(name, title, description, WIDTH, bottom + BOTTOM, tuple(shapes))
 
 
 def _bar(bar: Bar, y: float, scale: Scale) -> Iterator[Shape]:
     middle, end = y + ROW / 2, scale.at(bar.value)
     title = f"{bar.name} {100 * bar.value:.1f}"
     style = "light" if bar.inner is not None else ("quiet" if bar.is_baseline else "")
-    yield label(LABELS - 6, middle + 4, bar.name, MOST_LETTERS, anchor="end")
-    yield Rect(LABELS, y + 3, end - LABELS, ROW - 6, f"bar {style}".strip(), title)
+    yield label(scale.start - 6, middle + 4, bar.name, MOST_LETTERS, anchor="end")
+    yield Rect(scale.start, y + 3, end - scale.start, ROW - 6, f"bar {style}".strip(), title)
     if bar.inner is not None:
         inner = f"{bar.name} {100 * bar.inner:.1f}"
-        yield Rect(LABELS, y + 6, scale.at(bar.inner) - LABELS, ROW - 12, "bar", inner)
+        yield Rect(scale.start, y + 6, scale.at(bar.inner) - scale.start, ROW - 12, "bar", inner)
     if bar.mark is not None:
         yield Line(scale.at(bar.mark), y + 1, scale.at(bar.mark), y + ROW - 1, "mark")
     if bar.low is not None and bar.high is not None:
@@ -65,7 +65,7 @@ def _bar(bar: Bar, y: float, scale: Scale) -> Iterator[Shape]:
 
 
 def _legend(legend: Legend, *, has_baseline: bool) -> Iterator[Shape]:
-    x = float(LABELS)
+    x = 2.0
     parts = (
         (legend.value, "bar light" if legend.inner else "bar"),
         (legend.inner, "bar"),
@@ -80,4 +80,4 @@ def _legend(legend: Legend, *, has_baseline: bool) -> Iterator[Shape]:
         else:
             yield Rect(x, 4, 10, 9, style)
         yield Text(x + 15, 13, text, style="quiet")
-        x += 15 + 6.6 * len(text) + 18
+        x += 15 + 7.4 * len(text) + 12

@@ -1,4 +1,4 @@
-"""Curve charts: a unit square with curves, and a legend next to it."""
+"""Curve charts: curves in a frame of fixed size, with a legend below it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 from app.web.charts.scales import Scale, score_axis, score_axis_upwards
 from app.web.charts.shapes import Drawing, Line, Plot, Polyline, Shape, Text, label
 
-WIDTH, LEFT, TOP, SIDE = 620, 50, 12, 300
+WIDTH, HEIGHT = 384, 290  # of the frame
+LEFT, TOP, RIGHT, AXIS = 42, 10, 14, 42  # around it; the axis has its label below its numbers
+ROW = 19  # of the legend
 COLUMNS = 150  # horizontal resolution of a curve
 FEW_COLUMNS = 50  # the same for thin lines, of which there may be a hundred
-MOST_LETTERS = 20
+MOST_LETTERS = 44
 Floats = NDArray[np.float64]
 
 
@@ -37,23 +39,45 @@ class Axes:
     right: float = 1.0  # the end of the horizontal axis
 
 
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of the legend: how a line looks, its name and its score."""
+
+    style: str
+    name: str
+    value: float | None
+
+    def at(self, y: float) -> Iterator[Shape]:
+        """Draw the row with its text on this line."""
+        yield Line(LEFT, y - 4, LEFT + 26, y - 4, self.style)
+        yield label(LEFT + 34, y, self.name, MOST_LETTERS)
+        if self.value is not None:
+            yield Text(LEFT + WIDTH, y, f"{100 * self.value:.1f}", "end", "number")
+
+
 def curve_chart(
     name: str, title: str, description: str, curves: Sequence[Curve], axes: Axes, named: int = 5
 ) -> Drawing:
-    """Draw the first `named` curves in their own colours with a legend, and the rest as thin lines."""
-    across, up = Scale(0, axes.right, LEFT, LEFT + SIDE), Scale(0, 1, TOP + SIDE, TOP)
+    """Draw the first `named` curves in their own colours, with a row of the legend each, and the rest as thin lines."""
+    across, up = Scale(0, axes.right, LEFT, LEFT + WIDTH), Scale(0, 1, TOP + HEIGHT, TOP)
+    legend = list(_legend(curves[:named], len(curves) - named, axes))
     shapes = [
-        *score_axis(across, TOP, TOP + SIDE),
-        *score_axis_upwards(up, LEFT, LEFT + SIDE),
-        Text(LEFT + SIDE / 2, TOP + SIDE + 32, f"{axes.across} (%)", "middle", "quiet"),
-        Text(14, TOP + SIDE / 2, f"{axes.up} (%)", "middle", "quiet", turned=-90),
+        *score_axis(across, TOP, TOP + HEIGHT),
+        *score_axis_upwards(up, LEFT, LEFT + WIDTH),
+        Text(LEFT + WIDTH / 2, TOP + HEIGHT + 32, f"{axes.across} (%)", "middle", "quiet"),
+        Text(12, TOP + HEIGHT / 2, f"{axes.up} (%)", "middle", "quiet", turned=-90),
         *(_line(curve, across, up, "faint", FEW_COLUMNS) for curve in curves[named:]),
         *_level(axes, across, up),
         *(_line(curve, across, up, f"series-{place}") for place, curve in enumerate(curves[:named])),
-        *_legend(curves[:named], len(curves) - named, axes),
+        *(
+            shape
+            for place, row in enumerate(legend)
+            for shape in row.at(TOP + HEIGHT + AXIS + ROW * (place + 0.7))
+        ),
     ]
-    plot = Plot(f"{LEFT} {TOP} {SIDE} {SIDE}", axes.across, axes.right)
-    return Drawing(name, title, description, WIDTH, TOP + SIDE + 40, tuple(shapes), plot)
+    plot = Plot(f"{LEFT} {TOP} {WIDTH} {HEIGHT}", axes.across, axes.right)
+    height = TOP + HEIGHT + AXIS + ROW * len(legend) + 4
+    return Drawing(name, title, description, LEFT + WIDTH + RIGHT, height, tuple(shapes), plot)
 
 
 def thinned(across: Floats, up: Floats, columns: int = COLUMNS) -> tuple[Floats, Floats]:
@@ -91,18 +115,10 @@ def _level(axes: Axes, across: Scale, up: Scale) -> Iterator[Shape]:
         yield Line(across.start, up.at(axes.level), across.end, up.at(axes.level), "mark")
 
 
-def _legend(curves: Sequence[Curve], others: int, axes: Axes) -> Iterator[Shape]:
-    x, y = LEFT + SIDE + 20, TOP + 12
+def _legend(curves: Sequence[Curve], others: int, axes: Axes) -> Iterator[_Row]:
     for place, curve in enumerate(curves):
-        yield Line(x, y - 4, x + 26, y - 4, f"curve series-{place}")
-        yield label(x + 34, y, curve.name, MOST_LETTERS)
-        if curve.value is not None:
-            yield Text(WIDTH - 8, y, f"{100 * curve.value:.1f}", "end", "number")
-        y += 20
+        yield _Row(f"curve series-{place}", curve.name, curve.value)
     if axes.level is not None:
-        yield Line(x, y - 4, x + 26, y - 4, "mark")
-        yield Text(x + 34, y, f"{axes.level_name} {100 * axes.level:.1f}", style="quiet")
-        y += 20
+        yield _Row("mark", axes.level_name, axes.level)
     if others > 0:
-        yield Line(x, y - 4, x + 26, y - 4, "curve faint")
-        yield Text(x + 34, y, f"{others} more", style="quiet")
+        yield _Row("curve faint", f"{others} more", None)

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from app.web.charts.scales import Scale, score_axis
 from app.web.charts.shapes import Circle, Drawing, Line, Shape, label, width_of
 
-WIDTH, LABELS, RIGHT, LEGEND = 620, 130, 600, 22
+WIDTH, RIGHT = 440, 426
+LEGEND, BELOW = 18, 8  # height of a row of the legend, and space below it
 ROW, SPACE = 11, 7  # height of a dot, and space around the dots of a row
 MOST_LETTERS = 18
+LONGEST = 48  # letters in the legend
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +49,23 @@ class Range:
 def dot_chart(
     name: str, title: str, description: str, rows: Sequence[DotRow], series: Sequence[Series], spans: Range
 ) -> Drawing:
-    """Draw rows from top to bottom, each with the dots of its series stacked, and a legend at the top."""
+    """Draw rows from top to bottom, each with the dots of its series stacked, and a legend above them."""
     height = SPACE + ROW * len(series)
-    bottom = LEGEND + height * len(rows)
-    scale = Scale(spans.low, spans.high, LABELS, RIGHT)
-    zero = (Line(scale.at(0), LEGEND, scale.at(0), bottom, "axis"),) if spans.low < 0 < spans.high else ()
+    top = LEGEND * len(series) + BELOW
+    bottom = top + height * len(rows)
+    scale = Scale(spans.low, spans.high, 12 + width_of((row.name for row in rows), MOST_LETTERS), RIGHT)
+    zero = (Line(scale.at(0), top, scale.at(0), bottom, "axis"),) if spans.low < 0 < spans.high else ()
     shapes = [
         *_legend(series),
-        *score_axis(scale, LEGEND, bottom),
+        *score_axis(scale, top, bottom),
         *zero,
         *(
             shape
             for place, row in enumerate(rows)
-            for shape in _row(row, series, LEGEND + height * place, scale)
+            for shape in _row(row, series, top + height * place, scale)
         ),
     ]
-    left = max(0, LABELS - 10 - width_of((row.name for row in rows), MOST_LETTERS))
-    return Drawing(name, title, description, WIDTH, bottom + 24, tuple(shapes), left=left)
+    return Drawing(name, title, description, WIDTH, bottom + 24, tuple(shapes))
 
 
 def series_of(names: Sequence[str]) -> list[Series]:
@@ -88,7 +90,7 @@ def symmetric(values: Sequence[float]) -> Range:
 
 def _row(row: DotRow, series: Sequence[Series], top: float, scale: Scale) -> Iterator[Shape]:
     middle = top + (SPACE + ROW * len(row.dots)) / 2
-    yield label(LABELS - 8, middle + 4, row.name, MOST_LETTERS, anchor="end")
+    yield label(scale.start - 8, middle + 4, row.name, MOST_LETTERS, anchor="end")
     for place, (dot, one) in enumerate(zip(row.dots, series, strict=True)):
         if dot is None:
             continue
@@ -105,8 +107,7 @@ def _row(row: DotRow, series: Sequence[Series], top: float, scale: Scale) -> Ite
 
 
 def _legend(series: Sequence[Series]) -> Iterator[Shape]:
-    x = float(LABELS)
-    for one in series:
-        yield Circle(x + 4, 9, 3.6, f"dot series-{one.colour}", one.name)
-        yield label(x + 12, 13, one.name, MOST_LETTERS)
-        x += 12 + 7 * min(len(one.name), MOST_LETTERS) + 16
+    for place, one in enumerate(series):
+        y = LEGEND * (place + 0.7)
+        yield Circle(6, y - 4, 3.6, f"dot series-{one.colour}", one.name)
+        yield label(16, y, one.name, LONGEST)

@@ -14,21 +14,19 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from ..archives.results import competition_files
 from ..data.annotations import BoxConvention
 from ..data.arrays import Flags, Floats, Integers, Labels, Places, assert_kinds
 from ..data.description import Limits
 from ..data.matches import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE, RankedPredictions, open_rankings
 from ..data.predictions import ClassDetections, Detections
 from ..data.truth import GroundTruth
-from ..errors import DataError, Problems, Severity
+from ..errors import DataError
+from ..evaluation import read_predictions
 from ..metrics.labels import Value
 from ..metrics.matching import ClassObjects, SelectPositives
 from ..metrics.ranking import Measure, rank
-from ..readers.image_index import ImageIndex
 from ..results import Result, matches_in_memory, rules_of
 from ..tasks.detection import DETECTION, DetectionRules, load, split
-from ..tasks.detection_files import read_detections
 from ..tasks.labels import CLASSIFICATION
 
 
@@ -150,15 +148,9 @@ def read_ranked_detections(
     >>> cats.boxes.tolist()
     [[1.0, 1.0, 10.0, 9.0]]
     """
-    by_class, images, problems = (
-        {each.class_name: each for each in rankings},
-        ImageIndex.of(truth.description),
-        Problems(mistakes=Severity.NOTE),  # they were scored
-    )
-    for file in competition_files(archive, truth.description, competition, problems=problems, limits=limits):
-        if file.key in by_class:
-            detections = read_detections(file.read(), images, file=file.name, problems=problems)
-            yield with_boxes(by_class[file.key], detections)
+    by_class = {each.class_name: each for each in rankings}
+    for each in read_predictions(archive, truth.description, competition, keys=by_class, limits=limits):
+        yield with_boxes(by_class[each.key], each.value)
 
 
 SIMILAR_CLASSES: Final[tuple[frozenset[str], ...]] = tuple(

@@ -114,15 +114,21 @@ _SURROGATE = re.compile("[\ud800-\udfff]")  # a byte that is not UTF-8
 
 @dataclass(slots=True)
 class Names:
-    """The names so far in one archive."""
+    """The names so far in one archive.
+
+    are_of_tools: as any program writes them: with backslashes for slashes, and in a zip in UTF-8 that is not declared.
+    """
 
     limits: Limits
     problems: Problems
+    are_of_tools: bool = False
     _files: dict[str, str] = field(default_factory=dict)
     _folders: dict[str, str] = field(default_factory=dict)
 
     def accept(self, name: str, *, folder: bool) -> str | None:
         """The normalised name, without './' and '//'; None for an invalid one, which becomes a problem."""
+        if self.are_of_tools:
+            name = name.replace("\\", "/")
         problem = _fault(name, self.limits) or _fault_of_a_file(name, folder=folder)
         if problem is None:
             parts = _parts(unicodedata.normalize("NFC", name))

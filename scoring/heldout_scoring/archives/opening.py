@@ -96,16 +96,22 @@ _SUPPORTED_WITH_JSON: Final = "supported types are .json, .json.gz, .tar.gz, .tg
 
 
 def walk(
-    path: Path, meter: Meter | Limits, problems: Problems, *, name: str | None = None, json: bool = False
+    path: Path,
+    meter: Meter | Limits,
+    problems: Problems,
+    *,
+    name: str | None = None,
+    json: bool = False,
+    names_of_tools: bool = False,
 ) -> Iterator[Member]:
     """Every file of an archive or a plain folder, in order; each must be read before the next is requested.
 
     meter: counts what is read, or the limits of a new one; name: the archive's name as uploaded, if it differs from that of the path; json: a JSON file, compressed or not, counts as an
-    archive of this one file. A member with an invalid name or type becomes
+    archive of this one file; names_of_tools: as in `Names`. A member with an invalid name or type becomes
     a problem and is left out. Raises SubmissionError when the archive as a whole cannot be trusted, PathError when it cannot be opened.
     """
     meter = Meter.of(path, meter) if isinstance(meter, Limits) else meter
-    names = Names(meter.limits, problems)
+    names = Names(meter.limits, problems, names_of_tools)
     if path.is_dir():
         yield from folder_members(path, meter, names)
         return

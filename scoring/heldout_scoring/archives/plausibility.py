@@ -67,12 +67,11 @@ class Example:
 class Crowd:
     """Groups of predictions of which the protocol counts only the most confident ones.
 
-    groups: how many; of: what a group is, as in "images"; kept: predictions that count in each; largest: predictions in the largest
-    one; example: that one, in words.
+    groups: how many of what, as in "3 images"; kept: predictions that count in each; largest: predictions in the largest one;
+    example: that one, in words.
     """
 
-    groups: int
-    of: str
+    groups: str
     kept: int
     largest: int
     example: str
@@ -459,7 +458,7 @@ def _on_images(signs: Signs, name: str, images: int, classes: int) -> list[Probl
             )
     if (crowd := signs.crowd) is not None:
         message = (
-            f"{name}: {crowd.groups:,} {crowd.of} have more than {crowd.kept} predictions, up to {crowd.largest:,} ({crowd.example}); "
+            f"{name}: more than {crowd.kept} predictions in {crowd.groups}, up to {crowd.largest:,} ({crowd.example}); "
             f"only the {crowd.kept} most confident ones count"
         )
         expected = f"at most {crowd.kept}"

@@ -30,12 +30,21 @@ _LARGEST_DIRECTORY: Final = 32 << 20
 _LARGEST_RECORD: Final = 400  # bytes of the directory for each file that is allowed
 _LOCAL: Final = struct.Struct("<4s5H3L2H")
 _LOCAL_MAGIC: Final = b"PK\x03\x04"
+_METHODS: Final = {
+    9: "Deflate64",
+    12: "bzip2",
+    14: "LZMA",
+    93: "Zstandard",
+    95: "XZ",
+    98: "PPMd",
+}  # that are not read
 _ENCRYPTED: Final = 0x1 | 0x40 | 0x2000
 _SIZES_FOLLOW: Final = 0x8
 _UTF_8: Final = 0x800
 _DESCRIPTORS: Final[tuple[int, ...]] = (0, 12, 16, 20, 24)  # bytes behind a member whose sizes follow it
 _NONE: Final[tuple[int, ...]] = (0,)
 _UNICODE_NAME: Final = 0x7075
+_TWO_NAMES: Final = "a mismatch: a file has two different names"
 _FRAMING: Final = 64 << 10  # bytes by which a packed file may be larger than its content
 _LARGE: Final = 0xFFFFFFFF  # stands for a size or a place that is given in a wider field
 _NARROW_MOST: Final = 0xFFFF  # stands for a count that is
@@ -44,9 +53,10 @@ _MOST: Final = (*(_NARROW_MOST,) * 4, _LARGE, _LARGE)
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The position of a member's content in the file."""
+    """A member: its name, and the position of its content in the file."""
 
     info: ZipInfo
+    name: str
     start: int
 
     @property
@@ -60,20 +70,24 @@ def members(file: BinaryIO, meter: Meter, names: Names) -> Iterator[Member]:
     infos, end = _directory(file, meter)
     for info in infos:
         meter.allow_member(info.orig_filename, info.file_size)
-    extents = [_extent(file, info) for info in sorted(infos, key=lambda info: info.header_offset)]
+    meant = _name_as_meant if names.are_of_tools else _name_as_declared
+    extents = [
+        _extent(file, info, meant(info)) for info in sorted(infos, key=lambda info: info.header_offset)
+    ]
     _check_that_they_fill(extents, end)
     meter.allow_total(sum(info.file_size for info in infos))
     for extent in extents:
         meter.count_member()
         info = extent.info
-        if info.is_dir():
+        is_folder = extent.name.endswith("/")
+        if is_folder:
             meter.count_folder()
         problem = _fault(info)
         if problem is not None:
             names.problems.add(problem)
             continue
-        name = names.accept(info.orig_filename, folder=info.is_dir())
-        if name is not None and not info.is_dir():
+        name = names.accept(extent.name, folder=is_folder)
+        if name is not None and not is_folder:
             yield Member(name, partial(_read, file, extent, meter), _seconds(info))
 
 
@@ -150,7 +164,7 @@ def _infos(file: BinaryIO) -> list[ZipInfo]:
         raise _malformed("its directory is corrupt") from error
 
 
-def _extent(file: BinaryIO, info: ZipInfo) -> Extent:
+def _extent(file: BinaryIO, info: ZipInfo, meant: str) -> Extent:
     """Locate an entry's content. Raises SubmissionError if its local header differs from the directory."""
     file.seek(info.header_offset)
     header = file.read(_LOCAL.size)
@@ -158,8 +172,8 @@ def _extent(file: BinaryIO, info: ZipInfo) -> Extent:
         raise _malformed("corrupt, its directory points to where no file begins")
     _, _, flags, method, _, _, checksum, packed, size, name_length, extra_length = _LOCAL.unpack(header)
     name = file.read(name_length).decode("utf-8" if flags & _UTF_8 else "cp437", "surrogateescape")
-    if name != info.orig_filename or _names_twice(info):
-        raise _malformed("a mismatch: a file has two different names")
+    if name != info.orig_filename:
+        raise _malformed(_TWO_NAMES)
     same = (flags, method) == (info.flag_bits, info.compress_type)
     if not flags & _SIZES_FOLLOW:
         if _LARGE in (packed, size):
@@ -167,7 +181,7 @@ def _extent(file: BinaryIO, info: ZipInfo) -> Extent:
         same = same and (checksum, packed, size) == (info.CRC, info.compress_size, info.file_size)
     if not same:
         raise _malformed("a mismatch: a file's header does not say what the directory says")
-    return Extent(info, info.header_offset + _LOCAL.size + name_length + extra_length)
+    return Extent(info, meant, info.header_offset + _LOCAL.size + name_length + extra_length)
 
 
 def _wide_sizes(extra: bytes, packed: int, size: int) -> tuple[int, int]:
@@ -176,14 +190,29 @@ def _wide_sizes(extra: bytes, packed: int, size: int) -> tuple[int, int]:
     large = [number for (number,) in struct.iter_unpack("<Q", wide[: len(wide) // 8 * 8])]
     if len(large) < (packed, size).count(_LARGE):
         raise _malformed("a mismatch: a file's header gives no size")
-    if size == _LARGE:
-        size = large.pop(0)
-    return large[0] if packed == _LARGE else packed, size
+    size, packed = (large.pop(0) if each == _LARGE else each for each in (size, packed))
+    return packed, size
 
 
-def _names_twice(info: ZipInfo) -> bool:
-    """Whether an extra field gives the entry a second name, which some programs prefer."""
-    return any(kind == _UNICODE_NAME for kind, _ in _extra_fields(info.extra))
+def _name_as_declared(info: ZipInfo) -> str:
+    """The name of an entry. Raises SubmissionError if an extra field gives it a second name, which some programs prefer."""
+    if any(kind == _UNICODE_NAME for kind, _ in _extra_fields(info.extra)):
+        raise _malformed(_TWO_NAMES)
+    return info.orig_filename
+
+
+def _name_as_meant(info: ZipInfo) -> str:
+    """The name of an entry with slashes, in Unicode if an extra field has it so, or else in UTF-8 also where that is not declared.
+
+    Raises SubmissionError if the extra field is of another name.
+    """
+    raw = info.orig_filename.encode("utf-8" if info.flag_bits & _UTF_8 else "cp437")
+    for kind, content in _extra_fields(info.extra):
+        if kind == _UNICODE_NAME:
+            if content[1:5] != crc32(raw).to_bytes(4, "little"):
+                raise _malformed(_TWO_NAMES)
+            raw = content[5:]
+    return raw.decode("utf-8", "surrogateescape").replace("\\", "/")
 
 
 def _extra_fields(extra: bytes) -> Iterator[tuple[int, bytes]]:
@@ -219,7 +248,10 @@ def _fault(info: ZipInfo) -> Problem | None:
     if info.flag_bits & _ENCRYPTED:
         return Problem("encrypted", Rule("encrypted with a password; send it without"), name)
     if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
-        message = f"unsupported compression method {info.compress_type}; expected 'stored' or 'deflate'"
+        kind = _METHODS.get(info.compress_type, "unknown")
+        message = (
+            f"unsupported compression method {info.compress_type} ({kind}); expected 'stored' or 'deflate'"
+        )
         return Problem(
             "compression-method", Rule(message), name, found=str(info.compress_type), expected="0 or 8"
         )

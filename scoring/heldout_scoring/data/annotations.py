@@ -8,6 +8,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import DataError
 from .arrays import Flags, Floats, Integers, Labels
 from .description import UNKNOWN_SIDE
 from .label_maps import LabelRuns, Masks, Wholes
@@ -38,6 +39,22 @@ class BoxConvention(StrEnum):
         shift: Floats = np.array([1.0, 1.0, 0.0, 0.0])
         converted: Floats = boxes + (shift if target is BoxConvention.INCLUSIVE else -shift)
         return converted
+
+
+def as_convention(value: BoxConvention | str | None) -> BoxConvention:
+    """The convention of this name. Raises DataError, which says what each name means, for anything else.
+
+    >>> as_convention("half-open")
+    <BoxConvention.HALF_OPEN: 'half-open'>
+    """
+    try:
+        return BoxConvention(str(value))
+    except ValueError:
+        found = "none" if value is None else repr(value)
+        raise DataError(
+            "expected 'half-open' (right - left is the width, as in COCO and torchvision) or 'inclusive' "
+            f"(right and bottom are the last pixels of the box, as in VOC) as 'convention', found {found}"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +127,7 @@ class CocoTable:
 
     image, label: int32 (m,), into the images and the classes of `Lists`; boxes: float64 (m, 4), left, top, width, height in
     pixels as annotated; area: float64 (m,), as annotated; crowd: bool (m,); unnumbered: bool (m,), annotations whose id
-    is 0. run_start, run_end, run_first: the masks as runs of pixels, int64 (r,), (r,) and (m + 1,), counted down the columns;
+    is 0. run_start, run_end, run_first: the masks as runs of pixels, int32 or int64 (r,), (r,) and int64 (m + 1,), counted down the columns;
     None where objects have no masks. The last three as in `Federation`, None where every class is annotated in every image.
     """
 
@@ -129,8 +146,7 @@ class CocoTable:
 
     def with_masks(self, masks: Masks) -> Self:
         """The same objects with these masks, one of each."""
-        start, end = (each.astype(np.int64, copy=False) for each in (masks.start, masks.end))
-        return replace(self, run_start=start, run_end=end, run_first=masks.first)
+        return replace(self, run_start=masks.start, run_end=masks.end, run_first=masks.first)
 
     @property
     def has_masks(self) -> bool:

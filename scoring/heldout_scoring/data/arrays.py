@@ -125,6 +125,8 @@ def as_flags(name: str, values: Any, shape: int | tuple[int, ...]) -> Flags:
     if values is None:
         return np.zeros(shape, np.bool_)
     array, expected = as_array(values), (shape,) if isinstance(shape, int) else shape
+    if isinstance(shape, int) and array.ndim == 1:
+        assert_lengths(**{"image": range(shape), name: array})
     if array.shape != expected:
         raise DataError(f"expected '{name}' with shape {expected}, found {shape_of(array)}")
     if others := array[~np.isin(array, (0, 1))].tolist():
@@ -308,16 +310,18 @@ def some_of(names: Sequence[str]) -> str:
 
 
 def assert_lengths(**columns: Any) -> int:
-    """The common length of the columns. Raises DataError if they differ.
+    """The common length of the columns. Raises DataError if they differ, which names two that do.
 
     >>> assert_lengths(image=[1, 2], score=[0.5, 0.5])
     2
     """
-    lengths = {name: len(column) for name, column in columns.items()}
-    if len(set(lengths.values())) > 1:
-        found = ", ".join(f"{length} of '{name}'" for name, length in lengths.items())
-        raise DataError(f"expected columns of one length, found {found}")
-    return next(iter(lengths.values()))
+    first, *others = columns
+    length = len(columns[first])
+    for other in others:
+        if len(columns[other]) != length:
+            found = f"{length} of '{first}' and {len(columns[other])} of '{other}'"
+            raise DataError(f"expected columns of one length, found {found}")
+    return length
 
 
 def shape_of(array: NDArray[Any]) -> str:
@@ -383,7 +387,7 @@ def _numbered(name: str, array: NDArray[Any], known: tuple[str, ...] | None) -> 
         if not known:
             raise DataError(f"unknown '{name}': {beyond}; '{_LISTS[name]}' is empty")
         raise DataError(f"expected numbers from 0 to {len(known) - 1} in '{name}', found {beyond}")
-    return Named(known, array.astype(np.int32))
+    return Named(known, array.astype(np.int32, copy=False))
 
 
 def _looked_up(name: str, texts: list[str], known: tuple[str, ...] | None) -> Named:
@@ -401,7 +405,7 @@ def _finite(name: str, array: NDArray[Any]) -> Floats:
         raise DataError(f"expected a number in every row of '{name}', found None in row {missing[0]}")
     if array.dtype.kind not in "fiub":
         raise DataError(f"expected numbers in '{name}', found {kind_of(array)}")
-    numbers = array.astype(np.float64)
+    numbers = array.astype(np.float64, copy=False)
     if not np.isfinite(numbers).all():
         row = int(np.flatnonzero(~np.isfinite(numbers).reshape(len(numbers), -1).all(axis=1))[0])
         raise DataError(f"expected finite numbers in '{name}', found {numbers[row].tolist()} in row {row}")
@@ -681,36 +685,37 @@ def rows_of_dicts(entries: PerImage, images: Sequence[str] | None, fields: Itera
     return replace(found, fields=tuple(dict.fromkeys(str(key) for entry in listed for key in entry)))
 
 
-def rows_of_supervision(entries: PerImage, images: Sequence[str] | None, *, confidence: bool = True) -> Rows:
+_ATTRIBUTES: Final = {"boxes": "xyxy", "scores": "confidence", "labels": "class_id"}
+"""What `supervision.Detections` calls the fields of a mapping; others are keys of its `data`."""
+
+
+def rows_of_supervision(entries: PerImage, images: Sequence[str] | None, fields: Iterable[str]) -> Rows:
     """The arrays of an object for each image that has `xyxy`, `confidence` and `class_id`, as `supervision.Detections` does.
 
-    confidence: whether it is read. Raises DataError for an object without these, or where one that is not empty has None.
+    fields: as for `rows_of_dicts`. Raises DataError for an object without these, or where one that is not empty has None.
 
     >>> from types import SimpleNamespace
-    >>> found = SimpleNamespace(xyxy=np.ones((1, 4)), confidence=np.array([0.5]), class_id=np.array([2]))
-    >>> rows_of_supervision({"a": found}, None).columns["labels"].tolist()
-    [2]
+    >>> found = SimpleNamespace(xyxy=np.ones((1, 4)), class_id=np.array([2]), data={"iscrowd": [1]})
+    >>> rows_of_supervision({"a": found}, None, ["boxes", "labels", "iscrowd", "area"]).columns["iscrowd"].tolist()
+    [1]
     """
     names, listed = _by_name(entries, images)
-    fields = {"boxes": "xyxy", "scores": "confidence", "labels": "class_id"}
-    if not confidence:
-        del fields["scores"]
+    attributes = {field: _ATTRIBUTES[field] for field in fields if field in _ATTRIBUTES}
     plain = []
     for image, entry in zip(names, listed, strict=True):
-        if not all(hasattr(entry, attribute) for attribute in fields.values()):
+        if not all(hasattr(entry, attribute) for attribute in attributes.values()):
             raise DataError(
-                f"expected {', '.join(fields.values())} for '{image}', found {type(entry).__name__}"
+                f"expected {', '.join(attributes.values())} for '{image}', found {type(entry).__name__}"
             )
-        values = {name: getattr(entry, attribute) for name, attribute in fields.items()}
+        values = {field: getattr(entry, attribute) for field, attribute in attributes.items()}
+        others = getattr(entry, "data", None)
+        values = {**(others if isinstance(others, Mapping) else {}), **values}
         is_empty = not len(entry.xyxy)
         plain.append(
-            {
-                name: [] if is_empty else value
-                for name, value in values.items()
-                if is_empty or value is not None
-            }
+            {} if is_empty else {field: value for field, value in values.items() if value is not None}
         )
-    return rows_of_dicts(plain, names, fields)
+    nothing = dict.fromkeys([*attributes, *(field for entry in plain for field in entry)], ())
+    return rows_of_dicts([entry or nothing for entry in plain], names, fields)
 
 
 def _by_name(entries: PerImage, images: Sequence[str] | None) -> tuple[tuple[str, ...], list[Any]]:
@@ -721,8 +726,7 @@ def _by_name(entries: PerImage, images: Sequence[str] | None) -> tuple[tuple[str
         return as_names("images", keys), list(entries.values())
     listed = as_list("entries", entries)
     names = tuple(map(str, range(len(listed)))) if images is None else as_names("images", images)
-    if len(names) != len(listed):
-        raise DataError(f"expected one entry for each image, found {len(listed)} for {len(names)} images")
+    assert_lengths(images=names, entries=listed)
     return names, listed
 
 
@@ -748,6 +752,9 @@ def _joined(images: tuple[str, ...], entries: Sequence[Mapping[str, NDArray[Any]
 
 def _stacked(name: str, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
     filled = [array for array in arrays if array.size]  # an empty list says nothing of its type
+    if name == "masks":  # of images that differ in size
+        masks = [mask for array in filled for mask in array]
+        return np.fromiter(masks, object, len(masks))
     shapes = {array.shape[1:] for array in filled}
     if len(shapes) > 1:
         raise DataError(f"expected '{name}' of one shape in every image, found {sorted(shapes)}")

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import repeat
 from typing import Any, Final, Self
 
 from ..errors import DataError
@@ -37,10 +38,10 @@ class Limits:
     max_path_length: int = 400
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for each in fields(self):
+            value = getattr(self, each.name)
             if type(value) is not int or value < 1:
-                raise DataError(f"the limit '{field.name}' must be a whole number from 1, not {value!r}")
+                raise DataError(f"the limit '{each.name}' must be a whole number from 1, not {value!r}")
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
         """The limits with some of them changed, by name. Raises DataError for an unknown name or an invalid number.
@@ -48,7 +49,7 @@ class Limits:
         >>> Limits().changed({"max_files": 5}).max_files
         5
         """
-        names = [field.name for field in fields(self)]
+        names = [each.name for each in fields(self)]
         for name in changes:
             if name not in names:
                 raise DataError(f"no limit is called {name!r}; there are {', '.join(names)}")
@@ -65,7 +66,7 @@ class Limits:
         )
 
 
-UNLIMITED: Final = Limits(**dict.fromkeys((field.name for field in fields(Limits)), 1 << 62))
+UNLIMITED: Final = Limits(**dict.fromkeys((each.name for each in fields(Limits)), 1 << 62))
 """No limit at all."""
 
 
@@ -78,11 +79,15 @@ UNKNOWN_SIDE: Final = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """One image of the set; width and height in pixels, or both `UNKNOWN_SIDE`."""
+    """One image of the set; width and height in pixels, or both `UNKNOWN_SIDE`.
+
+    file: the path that people know its file by, where that does not follow from `id`; empty where it does or is not known.
+    """
 
     id: str
     width: int
     height: int
+    file: str = field(default="", kw_only=True)
 
     @property
     def has_size(self) -> bool:
@@ -124,11 +129,26 @@ class Description:
     class_numbers: tuple[int, ...] = ()
     public_counts: PublicCounts | None = None
 
+    @property
+    def files(self) -> Mapping[str, str]:
+        """What people know the files of images by, as far as that does not follow from the names of these.
+
+        >>> Description("COCO", "val", (), (), (Image("9", 40, 30, file="train/a.jpg"), Image("10", 40, 30))).files
+        {'9': 'train/a.jpg'}
+        """
+        return {image.id: image.file for image in self.images if image.file}
+
+    def with_files(self, files: Mapping[str, str]) -> Self:
+        """The same description with other files of its images."""
+        return replace(self, images=tuple(replace(each, file=files.get(each.id, "")) for each in self.images))
+
     def to_json(self) -> str:
         """Write it as one line of JSON, the same for the same description."""
         plain = asdict(self)
         for name in _IMAGES:
             plain[name] = [[image.id, image.width, image.height] for image in getattr(self, name)]
+        if any(image.file for image in self.images):
+            plain["files"] = [image.file for image in self.images]
         for name in ("class_numbers", "public_counts"):
             if not getattr(self, name):
                 del plain[name]
@@ -148,7 +168,7 @@ class Description:
             image_set=plain["image_set"],
             classes=tuple(plain["classes"]),
             actions=tuple(plain["actions"]),
-            images=_images(plain["images"]),
+            images=_images(plain["images"], plain.get("files")),
             segmentation=tuple(plain["segmentation"]),
             persons=tuple((image, number) for image, number in plain["persons"]),
             acting=tuple((image, number) for image, number in plain["acting"]),
@@ -160,8 +180,9 @@ class Description:
         )
 
 
-def _images(plain: list[Any]) -> tuple[Image, ...]:
-    return tuple(Image(name, width, height) for name, width, height in plain)
+def _images(plain: list[Any], files: list[str] | None = None) -> tuple[Image, ...]:
+    named = zip(plain, files or repeat(""), strict=files is not None)
+    return tuple(Image(name, width, height, file=file) for (name, width, height), file in named)
 
 
 def _counts(plain: Any) -> PublicCounts | None:

@@ -8,13 +8,14 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, Rule, from_extra
+from ..errors import DataError, Rule, from_extra, plural
 from .arrays import (
     Bytes,
     Flags,
     Floats,
     Integers,
     Names,
+    PerImage,
     Places,
     as_array,
     as_floats,
@@ -23,6 +24,7 @@ from .arrays import (
     as_names,
     assert_lengths,
     kind_of,
+    rows_of_dicts,
     shape_of,
     some_of,
 )
@@ -51,7 +53,7 @@ BACKGROUND: Final = "background"
 
 HOW_LABELS_COUNT: Final = f"0 is the background, k the k-th class, {VOID} void"
 _OTHER_NAMES: Final = frozenset({BACKGROUND, "bg"})
-_OF_VOID: Final = frozenset({"void", "ignore", "unlabeled", "unlabelled"})
+_OF_VOID: Final = frozenset({"void", "ignore", "ignored", "unlabeled", "unlabelled"})
 
 
 def is_background(name: str) -> bool:
@@ -61,6 +63,15 @@ def is_background(name: str) -> bool:
     (True, False)
     """
     return _plain(name) in _OTHER_NAMES
+
+
+def is_void(name: str) -> bool:
+    """Whether a name is one that people give to pixels that are not counted.
+
+    >>> is_void("__ignore__"), is_void("cat")
+    (True, False)
+    """
+    return _plain(name) in _OF_VOID
 
 
 def _plain(name: str) -> str:
@@ -77,7 +88,7 @@ def misnamed(classes: Sequence[str]) -> Rule | None:
     >>> misnamed(["cat", "dog"])
     """
     wrong = list(filter(is_background, classes))
-    wrong += classes[:1] if _OF_VOID.intersection(map(_plain, classes[:1])) else []
+    wrong += filter(is_void, classes[:1])
     return Rule(f"'{{}}' is no class: {HOW_LABELS_COUNT}; leave it out", wrong[0]) if wrong else None
 
 
@@ -144,7 +155,7 @@ class LabelMaps:
 
     def __repr__(self) -> str:
         """How many there are."""
-        return f"LabelMaps({len(self)} images)"
+        return f"LabelMaps({plural(len(self), 'image')})"
 
     def __len__(self) -> int:
         """The number of images."""
@@ -347,7 +358,7 @@ class InstanceMasks:
 
     def __repr__(self) -> str:
         """How many there are, and which classes."""
-        return f"InstanceMasks({len(self)} in {len(self.images)} images, classes: {some_of(self.classes)})"
+        return f"InstanceMasks({len(self)} in {plural(len(self.images), 'image')}, classes: {some_of(self.classes)})"
 
     def __len__(self) -> int:
         """The number of detections."""
@@ -367,8 +378,9 @@ class InstanceMasks:
         """Detections from a column each, arrays or lists; image and label as in `Detections.from_arrays`.
 
         masks: a bool array (height, width) for each detection, or one of 0 and 1, such as an array (n, height, width) where all
-        images have one size. Raises DataError for anything else, such as run lengths and masks of probabilities, for NaN, and
-        for names that are none of `images` or `classes`.
+        images have one size, or run lengths as pycocotools has them, `{"size": [height, width], "counts": …}`. Raises DataError
+        for anything else, such as polygons and masks of probabilities, for NaN, and for names that are none of `images` or
+        `classes`.
 
         >>> found = InstanceMasks.from_arrays(["a"], ["cat"], [0.5], np.ones((1, 4, 6), np.uint8))
         >>> found.masks[0].shape, found.masks[0].dtype
@@ -379,13 +391,26 @@ class InstanceMasks:
         assert_lengths(image=images_named.place, label=labels.place, score=scores, masks=drawn)
         return cls(images_named.place, labels.place, scores, drawn, images_named.names, labels.names)
 
+    @classmethod
+    def from_dicts(cls, entries: PerImage, *, images: Sequence[str] | None = None, **options: Any) -> Self:
+        """Detections from a mapping with `masks`, `scores` and `labels` for each image, as torchmetrics takes them.
+
+        entries: as for `Detections.from_dicts`; options: as for `from_arrays`. Raises DataError as `from_arrays` does.
+
+        >>> one = {"masks": np.ones((1, 4, 6), bool), "scores": [0.5], "labels": ["cat"]}
+        >>> InstanceMasks.from_dicts([one])
+        InstanceMasks(1 in 1 image, classes: cat)
+        """
+        rows = rows_of_dicts(entries, images, ("masks", "scores", "labels"))
+        masks, scores, labels = map(rows.column, ("masks", "scores", "labels"))
+        return cls.from_arrays(rows.image, labels, scores, masks, images=rows.images, **options)
+
 
 def _as_mask(values: Any) -> Flags:
     if isinstance(values, Mapping):
-        raise DataError(
-            f"expected masks of shape (height, width), found a mapping with {some_of([*map(str, values)])}: "
-            "run lengths are read by `evaluate_coco` and `GroundTruth.from_coco`"
-        )
+        from ..readers.coco_json.masks import array_of_runs  # noqa: PLC0415 - rests on this module
+
+        values = array_of_runs(values)
     array = as_array(values)
     if array.ndim != 2:
         hint = ", of which masks[:, 0] takes the axis away" if array.ndim == 3 and len(array) == 1 else ""
@@ -425,6 +450,22 @@ LABEL_COLOURS: Final = label_colours()
 """The colours of all 256 labels; 255, void, is the colour of bone."""
 
 
+def moved_colour(labels: Bytes, palette: bytes, classes: int) -> tuple[int, int] | None:
+    """A label of an indexed image that has the kits' colour of another one, and that other one; None if not all colours are the kits'.
+
+    labels: uint8 of any shape; palette: three bytes of each index; classes: how many there are.
+
+    >>> moved_colour(np.array([[0, 1]], np.uint8), bytes([0, 0, 0, 0, 128, 0]), 2)
+    (1, 2)
+    """
+    kit = {LABEL_COLOURS[3 * label : 3 * label + 3]: label for label in (*range(classes + 1), VOID)}
+    used = np.flatnonzero(np.bincount(labels.ravel(), minlength=1)).tolist()
+    meant = {label: kit.get(palette[3 * label : 3 * label + 3]) for label in used}
+    if None in meant.values():
+        return None
+    return next(((label, other) for label, other in meant.items() if other not in (None, label)), None)
+
+
 class MaskError(DataError):
     """A file is not a label image that the development kits could read."""
 
@@ -448,7 +489,9 @@ def read_label_image(data: bytes) -> Bytes:
     try:
         with Image.open(io.BytesIO(data), formats=["PNG"]) as image:
             if image.mode not in {"P", "L"}:
-                raise MaskError(Rule(f"expected an indexed PNG of 8 bits, found one of mode {image.mode}"))
+                raise MaskError(  # noqa: TRY301 - as every other problem
+                    Rule(f"expected an indexed PNG of 8 bits, found one of mode {image.mode}")
+                )
             return np.asarray(image, dtype=np.uint8)
     except UnidentifiedImageError as error:
         raise MaskError(
@@ -456,5 +499,7 @@ def read_label_image(data: bytes) -> Bytes:
         ) from error  # its own words name an address
     except Image.DecompressionBombError as error:
         raise MaskError(Rule("this is not a PNG that can be read: it has too many pixels")) from error
-    except (OSError, SyntaxError) as error:
+    except MaskError:
+        raise
+    except (OSError, SyntaxError, ValueError) as error:  # as for text that unpacks to megabytes
         raise MaskError(Rule("this is not a PNG that can be read: it is damaged or cut off")) from error

@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DataError, plural
 from .annotations import PARTS, Box, Part
 from .arrays import Floats, Integers, Labels, Places, as_boxes, as_floats, as_named, assert_lengths
 from .description import UNKNOWN_SIDE, Description, Image
@@ -123,7 +123,7 @@ class Layouts:
 
     def __repr__(self) -> str:
         """How many there are."""
-        return f"Layouts({len(self)} in {len(self.images)} images)"
+        return f"Layouts({len(self)} in {plural(len(self.images), 'image')})"
 
     def __len__(self) -> int:
         """The number of layouts."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError
-from .annotations import BoxConvention
+from ..errors import DataError, plural
+from .annotations import BoxConvention, as_convention
 from .arrays import (
     SIDES,
     BoxFormat,
@@ -20,7 +20,6 @@ from .arrays import (
     PerImage,
     Rows,
     as_boxes,
-    as_choice,
     as_floats,
     as_list,
     as_matrix,
@@ -72,7 +71,7 @@ class Confidences:
 
     def __repr__(self) -> str:
         """How many there are, and which classes."""
-        return f"Confidences({len(self)} in {len(self.images)} images, classes: {some_of(self.classes)})"
+        return f"Confidences({len(self)} in {plural(len(self.images), 'image')}, classes: {some_of(self.classes)})"
 
     def __len__(self) -> int:
         """The number of confidences."""
@@ -236,7 +235,7 @@ class Detections:
 
     def __repr__(self) -> str:
         """How many detections and images there are, and which classes."""
-        return f"Detections({len(self)} in {len(self.images)} images, classes: {some_of(self.classes)})"
+        return f"Detections({len(self)} in {plural(len(self.images), 'image')}, classes: {some_of(self.classes)})"
 
     def __len__(self) -> int:
         """The number of detections."""
@@ -258,8 +257,9 @@ class Detections:
         """Detections from four columns of one length.
 
         image, label: names (n,), or whole numbers (n,): indices into `images` and `classes`, or names where these are left
-        out; classes may be a mapping of each number in `label` to its name; score: numbers (n,); boxes: numbers (n, 4), of any type. Raises DataError for anything else, for NaN, and for
-        names that are none of `images` or `classes`.
+        out; classes may be a mapping of each number in `label` to its name; score: numbers (n,); boxes: numbers (n, 4), of any type. Arrays that have the types of the fields are not copied: leave them
+        as they are while these detections or a result of them are in use. Raises DataError for anything else, for NaN, and for names
+        that are none of `images` or `classes`.
 
         >>> found = Detections.from_arrays(["a", "b"], ["cat", "cat"], [0.9, 0.5], [[1, 1, 10, 10], [1, 1, 9, 2]])
         >>> found.images, found.score.tolist()
@@ -268,7 +268,7 @@ class Detections:
         images_named, labels = as_named("image", image, images), as_named("label", label, classes)
         scores, corners = as_floats("score", score), as_boxes("boxes", boxes, box_format)
         assert_lengths(image=images_named.place, label=labels.place, score=scores, boxes=corners)
-        meaning = None if convention is None else as_choice("convention", convention, BoxConvention)
+        meaning = None if convention is None else as_convention(convention)
         return cls(
             images_named.place, labels.place, scores, corners, images_named.names, labels.names, meaning
         )
@@ -341,7 +341,7 @@ class Detections:
             truth.lists.images,
             truth.lists.classes,
             BoxConvention.HALF_OPEN,
-            sizes=found.boxes[:, 2:],
+            sizes=np.ascontiguousarray(found.boxes[:, 2:]),
         )
 
     @classmethod
@@ -357,7 +357,7 @@ class Detections:
         >>> len(Detections.from_supervision({"a": one}, classes=["cat"]))
         1
         """
-        return cls._of_rows(rows_of_supervision(entries, images), options)
+        return cls._of_rows(rows_of_supervision(entries, images, _FIELDS), options)
 
     @classmethod
     def _of_rows(cls, rows: Rows, options: dict[str, Any]) -> Self:

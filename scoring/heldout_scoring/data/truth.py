@@ -4,13 +4,24 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, read_file, write_file
-from ..stored import Packed, complete, pack, pack_words, read_from, unpack, unpack_words
+from ..errors import DataError, as_path, plural, read_file
+from ..stored import (
+    Packed,
+    as_read,
+    complete,
+    pack,
+    pack_words,
+    pieces,
+    read_from,
+    unpack,
+    unpack_words,
+    write,
+)
 from .annotations import (
     ActionLabels,
     Annotation,
@@ -21,6 +32,7 @@ from .annotations import (
     Parts,
     Tables,
     action_labels_of,
+    as_convention,
     labels_of,
     objects_of,
     parts_of,
@@ -34,8 +46,8 @@ from .arrays import (
     Names,
     PerImage,
     Places,
+    Rows,
     as_boxes,
-    as_choice,
     as_flags,
     as_named,
     assert_lengths,
@@ -64,10 +76,10 @@ KIND: Final = "truth"
 _FACTS: Final = ("dataset", "image_set", "classes", "actions", "main")
 _PAIRS: Final = ("persons", "acting")
 _TABLES: Final = ("objects", "parts", "acts", "masks")
+_RUNS: Final = frozenset({"coco.run_start", "coco.run_end"})
 
 
-def content_of(lists: Lists, tables: Tables) -> bytes:
-    """The content of the file; the same annotation gives the same bytes."""
+def _pack(lists: Lists, tables: Tables) -> Packed:
     facts = {name: getattr(lists, name) for name in _FACTS}
     # what VOC's trees do not have is left out, so that their fingerprints stay
     if tables.convention is not BoxConvention.INCLUSIVE:
@@ -92,20 +104,7 @@ def content_of(lists: Lists, tables: Tables) -> bytes:
     if tables.coco is not None:
         columns = ((field.name, getattr(tables.coco, field.name)) for field in fields(tables.coco))
         arrays |= {f"coco.{name}": column for name, column in columns if column is not None}
-    return pack(KIND, Packed(facts, arrays))
-
-
-def read_content(content: bytes) -> tuple[Lists, Tables]:
-    """What `content_of` was given. Raises ForeignFileError for anything else.
-
-    >>> from heldout_scoring import Annotation, truth_of_boxes
-    >>> truth = truth_of_boxes({"a": Annotation(50, 40, ())}, dataset="own", image_set="val", classes=["cat"])
-    >>> read_content(truth.content)[0] == truth.lists
-    True
-    """
-    packed = unpack(KIND, content)
-    with complete(KIND):
-        return _lists_of(packed), _tables_of(packed)
+    return Packed(facts, arrays, _RUNS)
 
 
 def _tables_of(packed: Packed) -> Tables:
@@ -170,19 +169,26 @@ def describe(lists: Lists, tables: Tables) -> Description:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class StoredTruth:
-    """A version of the annotation with the content and the hash of its file."""
+class GroundTruth:
+    """One version of a phase's annotation, for all tasks; `description` is what participants may know of it.
+
+    `heldout_scoring.evaluation.missing_truth` says which competitions the annotation cannot score.
+    fingerprint: the SHA-256 of its file, in hexadecimal.
+    """
 
     lists: Lists
     tables: Tables
     description: Description
-    content: bytes
     fingerprint: str
 
     def __repr__(self) -> str:
         """How many images and objects there are, and which classes."""
-        lists, objects = self.lists, len(self.tables.objects.image)
-        return f"{type(self).__name__}({len(lists.images)} images, {objects} objects, classes: {some_of(lists.classes)})"
+        counts = f"{plural(len(self), 'image')}, {plural(len(self.tables.objects.image), 'object')}"
+        return f"{type(self).__name__}({counts}, classes: {some_of(self.lists.classes)})"
+
+    def __len__(self) -> int:
+        """The number of images, also of those without an object."""
+        return len(self.lists.images)
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
@@ -201,7 +207,12 @@ class StoredTruth:
 
     def save(self, path: Path | str) -> None:
         """Write the whole of it to one file; the same annotation gives the same bytes. Raises PathError."""
-        write_file(path, self.content)
+        write(as_path(path), KIND, _pack(self.lists, self.tables))
+
+    @property
+    def content(self) -> bytes:
+        """What `save` writes."""
+        return pack(KIND, _pack(self.lists, self.tables))
 
     @classmethod
     def of_bytes(cls, content: bytes) -> Self:
@@ -211,16 +222,13 @@ class StoredTruth:
         >>> GroundTruth.of_bytes(GroundTruth.from_labels([[1], [0]], classes=["cat"]).content).lists.classes
         ('cat',)
         """
-        lists, tables = read_content(content)
-        return cls(lists, tables, describe(lists, tables), content, hashlib.sha256(content).hexdigest())
+        with complete(KIND):
+            return cls._of_packed(unpack(KIND, content), hashlib.sha256(content).hexdigest())
 
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class GroundTruth(StoredTruth):
-    """One version of a phase's annotation, for all tasks; `description` is what participants may know of it.
-
-    `heldout_scoring.evaluation.missing_truth` says which competitions the annotation cannot score.
-    """
+    @classmethod
+    def _of_packed(cls, packed: Packed, fingerprint: str) -> Self:
+        lists, tables = _lists_of(packed), _tables_of(packed)
+        return cls(lists, tables, describe(lists, tables), fingerprint)
 
     @classmethod
     def of(cls, lists: Lists, tables: Tables) -> Self:
@@ -231,7 +239,10 @@ class GroundTruth(StoredTruth):
         >>> GroundTruth.of(replace(truth.lists, image_set="test"), truth.tables).description.image_set
         'test'
         """
-        return cls.of_bytes(content_of(lists, tables))
+        packed, found = _pack(lists, tables), hashlib.sha256()
+        for piece in pieces(KIND, packed):
+            found.update(piece)
+        return cls._of_packed(as_read(packed), found.hexdigest())
 
     @classmethod
     def from_arrays(  # noqa: PLR0913 - three columns, and what else is known of the objects
@@ -240,7 +251,7 @@ class GroundTruth(StoredTruth):
         label: Any,
         boxes: Any,
         *,
-        convention: BoxConvention | str,
+        convention: BoxConvention | str | None = None,
         difficult: Any = None,
         crowd: Any = None,
         area: Any = None,
@@ -252,7 +263,7 @@ class GroundTruth(StoredTruth):
         """Ground truth for detection and classification from columns of one length, an object each.
 
         image, label: names (n,), or whole numbers (n,): indices into `images` and `classes`, or names where these are left
-        out; boxes: numbers (n, 4) by `convention` and `box_format`; difficult, crowd: 0 or 1 (n,), objects that need not be
+        out; boxes: numbers (n, 4) by `box_format` and `convention`, which has to be given; difficult, crowd: 0 or 1 (n,), objects that need not be
         found, which COCO's protocols count like any other, and boxes around several objects, which need not be found either; area: pixels (n,), which decide what COCO's
         protocols call small, medium and large, by default those of the boxes; classes: names, or a mapping of each number in `label`
         to its name; images: all that are evaluated, also those
@@ -263,18 +274,20 @@ class GroundTruth(StoredTruth):
         >>> truth.lists.images, truth.lists.classes
         (('a', 'b'), ('cat',))
         """
+        meaning = as_convention(convention)
+        images_named, labels = as_named("image", image, images), as_named("label", label, classes)
         corners = as_boxes("boxes", boxes, box_format)
+        count = assert_lengths(image=images_named.place, label=labels.place, boxes=corners)
         assert_upright("boxes", corners)
         rows = ObjectRows(
-            as_named("image", image, images),
-            as_named("label", label, classes),
+            images_named,
+            labels,
             corners,
-            as_flags("difficult", difficult, len(corners)),
-            as_flags("crowd", crowd, len(corners)),
-            None if area is None else as_areas(area, len(corners)),
+            as_flags("difficult", difficult, count),
+            as_flags("crowd", crowd, count),
+            None if area is None else as_areas(area, count),
         )
-        assert_lengths(image=rows.image.place, label=rows.label.place, boxes=rows.boxes)
-        return cls.of(*tables_of_objects(rows, as_choice("convention", convention, BoxConvention), sizes))
+        return cls.of(*tables_of_objects(rows, meaning, sizes))
 
     @classmethod
     def from_masks(
@@ -330,20 +343,23 @@ class GroundTruth(StoredTruth):
         return cls.from_arrays(images, labels, boxes_of(frame, boxes), **options)
 
     @classmethod
-    def from_dicts(cls, entries: PerImage, *, images: Sequence[str] | None = None, **options: Any) -> Self:
+    def from_dicts(
+        cls, entries: PerImage, *, images: Sequence[str] | None = None, masks: bool = False, **options: Any
+    ) -> Self:
         """Ground truth from a mapping with `boxes`, `labels`, perhaps `difficult`, `iscrowd` and `area` for each image.
 
-        entries: as for `Detections.from_dicts`; options: as for `from_arrays`, `convention` among them.
+        entries: as for `Detections.from_dicts`; options: as for `from_arrays`, `convention` among them, in place of what the
+        mappings have. masks: True reads `masks` in place of `boxes` and `difficult`, and takes the options of `from_masks`.
 
         >>> targets = {"a": {"boxes": [[0, 0, 10, 10]], "labels": ["cat"]}, "b": {"boxes": [], "labels": []}}
-        >>> GroundTruth.from_dicts(targets, convention="half-open").lists.main
+        >>> len(GroundTruth.from_dicts(targets, convention="half-open"))
         2
         """
-        rows = rows_of_dicts(entries, images, ("boxes", "labels", "difficult", "iscrowd", "area"))
-        fields = {"difficult": "difficult", "crowd": "iscrowd", "area": "area"}
-        options |= {name: rows.columns[field] for name, field in fields.items() if field in rows.columns}
-        labels, boxes = rows.column("labels"), rows.column("boxes")
-        return cls.from_arrays(rows.image, labels, boxes, images=rows.images, **options)
+        if masks:
+            rows = rows_of_dicts(entries, images, ("masks", "labels", "iscrowd", "area"))
+            return cls.from_masks(*_columns(rows, "masks"), images=rows.images, **_flags(rows) | options)
+        rows = rows_of_dicts(entries, images, _FIELDS)
+        return cls.from_arrays(*_columns(rows, "boxes"), images=rows.images, **_flags(rows) | options)
 
     @classmethod
     def from_supervision(
@@ -351,16 +367,16 @@ class GroundTruth(StoredTruth):
     ) -> Self:
         """Ground truth from a `supervision.Detections` for each image, whose confidence may be None.
 
-        entries: as for `Detections.from_supervision`; options: as for `from_arrays`, `convention` among them.
+        entries: as for `Detections.from_supervision`, perhaps with `difficult`, `iscrowd` and `area` in their `data`; options: as
+        for `from_dicts`.
 
         >>> from types import SimpleNamespace
         >>> one = SimpleNamespace(xyxy=np.array([[0, 0, 9, 9]]), confidence=None, class_id=np.array([0]))
         >>> GroundTruth.from_supervision({"a": one}, classes=["cat"], convention="half-open")
-        GroundTruth(1 images, 1 objects, classes: cat)
+        GroundTruth(1 image, 1 object, classes: cat)
         """
-        rows = rows_of_supervision(entries, images, confidence=False)
-        labels, boxes = rows.column("labels"), rows.column("boxes")
-        return cls.from_arrays(rows.image, labels, boxes, images=rows.images, **options)
+        rows = rows_of_supervision(entries, images, _FIELDS)
+        return cls.from_arrays(*_columns(rows, "boxes"), images=rows.images, **_flags(rows) | options)
 
     @classmethod
     def from_coco(
@@ -436,7 +452,7 @@ class GroundTruth(StoredTruth):
         owner: Any,
         kind: Any,
         parts: Any,
-        convention: BoxConvention | str,
+        convention: BoxConvention | str | None = None,
         boxes: Any = None,
         difficult: Any = None,
         images: Sequence[str] | None = None,
@@ -452,7 +468,7 @@ class GroundTruth(StoredTruth):
         """
         scores = np.zeros(len(as_named("image", image, images).place))
         found = Layouts.from_arrays(image, person, scores, owner=owner, kind=kind, parts=parts, images=images)
-        meaning = as_choice("convention", convention, BoxConvention)
+        meaning = as_convention(convention)
         return cls.of(*tables_of_layouts(found, boxes, difficult, meaning))
 
     @classmethod
@@ -546,24 +562,40 @@ class GroundTruth(StoredTruth):
         )
 
 
+_FIELDS: Final = ("boxes", "labels", "difficult", "iscrowd", "area")
+"""What mappings for each image may have."""
+
+
+def _columns(rows: Rows, drawn: str) -> tuple[Integers, NDArray[Any], NDArray[Any]]:
+    return rows.image, rows.column("labels"), rows.column(drawn)
+
+
+def _flags(rows: Rows) -> dict[str, Any]:
+    names = {"difficult": "difficult", "iscrowd": "crowd", "area": "area"}
+    return {name: rows.columns[field] for field, name in names.items() if field in rows.columns}
+
+
 def _without_persons(lists: Lists, tables: Tables) -> tuple[Lists, Tables]:
     """Without layouts and actions, and without the images that are listed for these alone."""
     nothing = np.zeros(0, np.intp)
-    parts, acts = tables.parts, tables.acts
     return (
         replace(lists, actions=(), persons=(), acting=(), images=lists.images[: lists.main]),
         replace(
             tables,
             sizes=tables.sizes[: lists.main],
             objects=_rows(tables.objects, tables.objects.image < lists.main),
-            parts=Parts(parts.owner[nothing], parts.kind[nothing], parts.boxes[nothing]),
-            acts=ActionLabels(acts.action[nothing], acts.owner[nothing], acts.label[nothing]),
+            parts=_rows(tables.parts, nothing),
+            acts=_rows(tables.acts, nothing),
         ),
     )
 
 
-def _rows(objects: Objects, which: Flags) -> Objects:
-    return Objects(**{each.name: getattr(objects, each.name)[which] for each in fields(objects)})
+_Table = TypeVar("_Table", Objects, Parts, ActionLabels)
+
+
+def _rows(table: _Table, which: Flags | Places) -> _Table:
+    """These rows of a table, in this order."""
+    return replace(table, **{each.name: getattr(table, each.name)[which] for each in fields(table)})
 
 
 def _relabelled(masks: LabelRuns, place: Integers) -> LabelRuns:
@@ -618,31 +650,28 @@ def _masks_of(table: CocoTable, rows: Places) -> Masks | None:
 
 def _reordered(tables: Tables, order: Places, main: int) -> Tables:
     """The tables of images in another order."""
-    place = np.empty(len(order), np.int32)
-    place[order] = np.arange(len(order))
+    place = _inverse(order)
     rows = np.argsort(place[tables.objects.image], kind="stable")
-    row_of = np.empty(len(rows), np.int32)
-    row_of[rows] = np.arange(len(rows))
-    objects = Objects(
-        **{each.name: getattr(tables.objects, each.name)[rows] for each in fields(tables.objects)}
-    )
-    parts, acts = tables.parts, tables.acts
-    of_parts = np.argsort(row_of[parts.owner], kind="stable")
-    of_acts = np.lexsort((row_of[acts.owner], acts.action))
+    row_of, objects = _inverse(rows), _rows(tables.objects, rows)
+    parts = replace(tables.parts, owner=row_of[tables.parts.owner])
+    acts = replace(tables.acts, owner=row_of[tables.acts.owner])
     return replace(
         tables,
         sizes=tables.sizes[order],
         labels=tables.labels[:, order[:main]],
         objects=replace(objects, image=place[objects.image]),
-        parts=replace(
-            parts, owner=row_of[parts.owner][of_parts], kind=parts.kind[of_parts], boxes=parts.boxes[of_parts]
-        ),
-        acts=replace(
-            acts, action=acts.action[of_acts], owner=row_of[acts.owner][of_acts], label=acts.label[of_acts]
-        ),
+        parts=_rows(parts, np.argsort(parts.owner, kind="stable")),
+        acts=_rows(acts, np.lexsort((acts.owner, acts.action))),
         verified=None if tables.verified is None else _pairs_of_images(tables.verified, place),
         coco=None if tables.coco is None else _coco_of_images(tables.coco, place),
     )
+
+
+def _inverse(order: Places) -> Integers:
+    """Where each place stands in an order."""
+    found = np.empty(len(order), np.int32)
+    found[order] = np.arange(len(order))
+    return found
 
 
 def _pairs_of_images(pairs: Integers, place: Integers) -> Integers:
@@ -686,7 +715,7 @@ def truth_of_boxes(
 
     >>> truth = truth_of_boxes({"a": Annotation(50, 40, ())}, dataset="own", image_set="val", classes=["cat"])
     >>> truth.description.images, truth.description.classes
-    ((Image(id='a', width=50, height=40),), ('cat',))
+    ((Image(id='a', width=50, height=40, file=''),), ('cat',))
     """
     pages = list(annotations.values())
     found = sorted({thing.name for page in pages for thing in page.objects})

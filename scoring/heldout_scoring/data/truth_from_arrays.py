@@ -112,8 +112,7 @@ def as_areas(values: Any, length: int) -> Floats:
     [150.0]
     """
     areas = as_floats("area", values)
-    if len(areas) != length:
-        raise DataError(f"expected an area for each of {length} objects, found {len(areas)}")
+    assert_lengths(image=range(length), area=areas)
     if (areas < 0).any():
         raise DataError(f"expected areas from 0 in 'area', found {areas[areas < 0][0]:g}")
     return areas
@@ -135,30 +134,19 @@ def tables_of_actions(
 ) -> tuple[Lists, Tables]:
     """The lists and tables of a table with a row for each person and a column for each action."""
     labels, persons = _labels(y_true, difficult), as_persons(person)
-    if not len(labels) == len(image.place) == len(persons):
-        raise DataError(
-            f"expected an image and a person for each of {len(labels)} rows, found {len(image.place)} and {len(persons)}"
-        )
-    acting = list(zip(image.place.tolist(), persons.tolist(), strict=True))
-    if len(set(acting)) < len(acting):
-        raise DataError("a person stands twice: each pair of image and person has one row")
-    count = np.zeros(len(image.names), np.int64)
-    np.maximum.at(count, image.place, persons)
-    first = np.cumsum(count) - count
+    assert_lengths(y_true=labels, image=image.place, person=persons)
+    of_image, owner = _numbered_objects(image.place, persons, len(image.names))
     names = _numbered_names("actions", actions, labels.shape[1])
-    owner = (first[image.place] + persons - 1).astype(np.int32)
     acts = ActionLabels(
         action=np.repeat(np.arange(len(names), dtype=np.int8), len(labels)),
         owner=np.tile(owner, len(names)),
         label=np.ascontiguousarray(labels.T).ravel(),
     )
     # objects are counted only: the boxes of persons are not used
-    of_image = np.repeat(np.arange(len(image.names), dtype=np.int32), count)
     objects = _objects(of_image, np.zeros(len(of_image), np.int32), np.zeros((len(of_image), 4)))
     none = np.full((1, 0), -1, np.int8)
-    lists = _lists(
-        image.names, ("person",), main=0, actions=names, acting=tuple((image.names[i], n) for i, n in acting)
-    )
+    acting = _named_persons(image.names, image.place, persons)
+    lists = _lists(image.names, ("person",), main=0, actions=names, acting=acting)
     return lists, _tables(_sizes(None, len(image.names)), none, objects, acts=acts)
 
 
@@ -172,29 +160,40 @@ def tables_of_layouts(
     corners = np.zeros((len(rows), 4)) if boxes is None else as_boxes("boxes", boxes)
     assert_lengths(image=rows.image, boxes=corners)
     images, place = rows.images, rows.image
-    if len(set(zip(place.tolist(), rows.person.tolist(), strict=True))) < len(place):
-        raise DataError("a person stands twice: each pair of image and person has one row")
-    count = np.zeros(len(images), np.int64)
-    np.maximum.at(count, place, rows.person)
-    at = (np.cumsum(count) - count)[place] + rows.person - 1
-    of_image = np.repeat(np.arange(len(images), dtype=np.int32), count)
+    of_image, at = _numbered_objects(place, rows.person, len(images))
     # numbers that are left out are of objects that are no persons
     label = np.ones(len(of_image), np.int32)
     of_objects = np.zeros((len(of_image), 4))
     label[at], of_objects[at] = 0, corners
     objects = _objects(of_image, label, of_objects)
     objects.difficult[at] = as_flags("difficult", difficult, len(rows))
-    numbers = zip(place[np.argsort(at)].tolist(), np.sort(at).tolist(), strict=True)
-    first = (np.cumsum(count) - count).tolist()
+    order = np.argsort(at)
     persons = (
         tuple((name, WHOLE_IMAGE) for name in images)
         if boxes is not None
-        else tuple((images[image], row - first[image] + 1) for image, row in numbers)
+        else _named_persons(images, place[order], rows.person[order])
     )
     lists = replace(_lists(images, (PERSON, "other"), main=0), persons=persons)
     tables = _tables(_sizes(None, len(images)), np.full((2, 0), -1, np.int8), objects, convention=convention)
-    parts = Parts(at[rows.owner].astype(np.int32), rows.kind, rows.parts)
+    parts = Parts(at[rows.owner], rows.kind, rows.parts)
     return lists, replace(tables, parts=parts)
+
+
+def _numbered_objects(image: Integers, number: Integers, images: int) -> tuple[Integers, Integers]:
+    """As many objects in each image as the largest number says: the image of each, int32, and the object of each number, int32.
+
+    Raises DataError for a person who stands twice.
+    """
+    if len(set(zip(image.tolist(), number.tolist(), strict=True))) < len(image):
+        raise DataError("a person stands twice: each pair of image and person has one row")
+    count = np.zeros(images, np.int64)
+    np.maximum.at(count, image, number)
+    first = np.cumsum(count) - count
+    return np.repeat(np.arange(images, dtype=np.int32), count), (first[image] + number - 1).astype(np.int32)
+
+
+def _named_persons(names: Sequence[str], image: Integers, number: Integers) -> tuple[tuple[str, int], ...]:
+    return tuple((names[place], each) for place, each in zip(image.tolist(), number.tolist(), strict=True))
 
 
 def tables_of_label_maps(maps: LabelMaps, classes: Sequence[str]) -> tuple[Lists, Tables]:

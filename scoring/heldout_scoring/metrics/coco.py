@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.annotations import Federation
+from ..data.annotations import BoxConvention, Federation
 from ..data.arrays import (
     Flags,
     Floats,
@@ -138,7 +138,7 @@ class CocoInstances:
 
     images, categories: int64 (images,) and (classes,), identifiers; sizes: int64 (images, 2), width and height in pixels,
     0 where they are missing; boxes: float64 (m, 4), left, top, width, height; masks: None unless they were asked for;
-    has_masks: whether any object has a segmentation; difficult: bool (m,), `ignore` or `difficult` is 1, None where no object is; federation: of LVIS,
+    difficult: bool (m,), `ignore` or `difficult` is 1, None where no object is; federation: of LVIS,
     None where every class is annotated in every image; named: the `file_name` of each image that has one, with its identifier.
     """
 
@@ -149,19 +149,58 @@ class CocoInstances:
     objects: CocoObjects
     boxes: Floats
     masks: Masks | None
-    has_masks: bool = False
     federation: Federation | None = None
     difficult: Flags | None = None
     named: Mapping[str, int] = field(default_factory=dict)
 
 
+_PAIRS_AT_ONCE: Final = 1 << 16
+"""Pairs that are compared in one go: what fits the processor's cache."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SidesOfEdges:
+    """Boxes as left, top, width and height, computed from edges for the rows that are asked for; fields as in `Detections`."""
+
+    edges: Floats
+    convention: BoxConvention
+    sizes: Floats | None
+
+    def __getitem__(self, rows: Places | slice, /) -> Floats:
+        """The boxes of these rows: float64 (k, 4)."""
+        return np.stack(self.columns(rows), axis=1)
+
+    def columns(self, rows: Places | slice) -> Sequence[Floats]:
+        """Left, top, width and height of these rows: float64 (k,) each."""
+        edges = np.ascontiguousarray(self.edges[rows].T)  # a column at a time is twice as fast
+        left, top, right, bottom = self.convention.convert(edges.T, BoxConvention.HALF_OPEN).T
+        if self.sizes is None:
+            return left, top, right - left, bottom - top
+        width, height = np.ascontiguousarray(self.sizes[rows].T)
+        return left, top, width, height
+
+    @property
+    def areas(self) -> Floats:
+        """The area of each box, infinite of a huge one: float64 (n,)."""
+        found = np.empty(len(self.edges))
+        for begin in range(0, len(found), _PAIRS_AT_ONCE):
+            part = slice(begin, begin + _PAIRS_AT_ONCE)
+            *_, found[part] = _sides(self, part)
+        return found
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CocoResults:
-    """Detections in the order of the file; boxes: float64 (n, 4), left, top, width, height; masks: None for boxes."""
+    """Detections in the order of the file; sides: those of boxes, float64 (n, 4), left, top, width, height; masks: None for boxes."""
 
     detections: CocoDetections
-    boxes: Floats
+    sides: Floats | SidesOfEdges
     masks: Masks | None
+
+    @property
+    def boxes(self) -> Floats:
+        """All boxes: float64 (n, 4), left, top, width, height."""
+        return self.sides[:]
 
 
 def take_results(results: CocoResults, rows: Places) -> CocoResults:
@@ -175,7 +214,7 @@ def take_results(results: CocoResults, rows: Places) -> CocoResults:
     found = results.detections
     return CocoResults(
         CocoDetections(found.image[rows], found.label[rows], found.confidence[rows], found.area[rows]),
-        results.boxes[rows],
+        results.sides[rows],
         None if results.masks is None else take_masks(results.masks, rows),
     )
 
@@ -184,7 +223,7 @@ PairIoU = Callable[[Places, Places], Floats]
 """IoU of pairs: intp (p,), rows of detections, and intp (p,), rows of objects, give float64 (p,)."""
 
 
-def box_iou(detected: Floats, annotated: Floats, crowd: Flags) -> PairIoU:
+def box_iou(detected: Floats | SidesOfEdges, annotated: Floats, crowd: Flags) -> PairIoU:
     """IoU of half-open boxes, and with a crowd the share of the detection that lies in it.
 
     detected: float64 (n, 4), annotated: float64 (m, 4), left, top, width, height in pixels; crowd: bool (m,).
@@ -198,10 +237,10 @@ def box_iou(detected: Floats, annotated: Floats, crowd: Flags) -> PairIoU:
 
 
 def _iou_of_pairs(
-    detected: Floats, annotated: Floats, crowd: Flags, detections: Places, objects: Places
+    detected: Floats | SidesOfEdges, annotated: Floats, crowd: Flags, detections: Places, objects: Places
 ) -> Floats:
-    left, top, right, bottom, area = _sides(detected[detections])
-    other_left, other_top, other_right, other_bottom, other_area = _sides(annotated[objects])
+    left, top, right, bottom, area = _sides(detected, detections)
+    other_left, other_top, other_right, other_bottom, other_area = _sides(annotated, objects)
     width = np.minimum(right, other_right) - np.maximum(left, other_left)
     height = np.minimum(bottom, other_bottom) - np.maximum(top, other_top)
     shared = np.maximum(width, 0) * np.maximum(height, 0)
@@ -211,8 +250,11 @@ def _iou_of_pairs(
 
 
 @np.errstate(over="ignore")
-def _sides(boxes: Floats) -> tuple[Floats, ...]:
-    left, top, width, height = np.ascontiguousarray(boxes.T)
+def _sides(boxes: Floats | SidesOfEdges, rows: Places | slice) -> tuple[Floats, ...]:
+    if isinstance(boxes, SidesOfEdges):
+        left, top, width, height = boxes.columns(rows)
+    else:
+        left, top, width, height = np.ascontiguousarray(boxes[rows].T)
     return left, top, width + left, height + top, width * height
 
 
@@ -271,25 +313,6 @@ def arrange(detections: CocoDetections, rows: Places, images: int, most: int) ->
     )
 
 
-def join_arranged(parts: Sequence[Arranged]) -> Arranged:
-    """The detections of some classes after those of the classes before them.
-
-    >>> two = CocoDetections(np.zeros(2, np.int32), np.array([0, 1], np.int32), np.ones(2), np.ones(2))
-    >>> parts = [arrange(two, np.array([row]), images=1, most=100) for row in range(2)]
-    >>> join_arranged(parts).place.tolist()
-    [0, 1]
-    """
-    before = np.cumsum([0, *(len(part.rows) for part in parts)]).tolist()
-    return Arranged(
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate([part.group for part in parts]),
-        np.concatenate([part.nth for part in parts]),
-        np.concatenate([part.place + np.int32(first) for first, part in zip(before, parts, strict=False)]),
-        np.concatenate([part.by_class for part in parts]),
-        np.concatenate([part.label for part in parts]),
-    )
-
-
 def _by_class(confidence: Floats, label: Keys) -> Places:
     """Where the detections stand, by class and falling confidence; label: rising."""
     bounds = [0, *(np.flatnonzero(label[1:] != label[:-1]) + 1).tolist(), len(label)]
@@ -314,10 +337,6 @@ def _places_in_groups(groups: Keys) -> tuple[Flags, Integers]:
     begins[1:] = groups[1:] != groups[:-1]
     found: Integers = at - np.maximum.accumulate(np.where(begins, at, 0), dtype=np.int32)
     return begins, found
-
-
-_PAIRS_AT_ONCE: Final = 1 << 16
-"""Pairs that are compared in one go: what fits the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -391,10 +410,10 @@ _IDENTICAL: Final = 1 - 1e-10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CocoMatches:
-    """Matches at every threshold: threshold int8 (k,), detection intp (k,) in Arranged, object intp (k,)."""
+    """Matches at every threshold: threshold int8 (k,), detection intp or int32 (k,) in Arranged, object intp (k,)."""
 
     threshold: Labels
-    detection: Places
+    detection: Places | Integers
     object: Places
 
 

@@ -1,7 +1,7 @@
 """Precision and recall of every class, threshold and size, and the twelve figures made of them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -26,7 +26,6 @@ from .coco import (
     accumulate,
     arrange,
     find_pairs,
-    join_arranged,
     match_coco,
 )
 
@@ -37,9 +36,14 @@ _AT_ONCE: Final = 1 << 17
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matched:
-    """Which detection was matched with which object, in objects of every size; places of detections in `arranged`."""
+    """Which detection was matched with which object, in objects of every size.
 
-    arranged: Arranged
+    by_class: int32 (k,), rows of the detections that count, by class and then falling confidence; begin: intp (classes + 1,), where classes
+    begin in it; matches: with places of detections in `by_class`.
+    """
+
+    by_class: Integers
+    begin: Places
     matches: tuple[CocoMatches, ...]
 
 
@@ -59,11 +63,11 @@ class CocoTables:
 
     def matched(self) -> Matched:
         """The matches of all classes."""
-        if len(self.parts) == 1:
-            return self.parts[0]
-        before = np.cumsum([0, *(len(part.arranged.rows) for part in self.parts)]).tolist()
+        before = np.cumsum([0, *(len(part.by_class) for part in self.parts)]).tolist()
+        begins = [part.begin[:-1] + first for first, part in zip(before, self.parts, strict=False)]
         return Matched(
-            join_arranged([part.arranged for part in self.parts]),
+            np.concatenate([part.by_class for part in self.parts]),
+            np.concatenate([*begins, before[-1:]]),
             tuple(
                 CocoMatches(each.threshold, each.detection + first, each.object)
                 for first, part in zip(before, self.parts, strict=False)
@@ -136,14 +140,26 @@ def _parts(detections: CocoDetections, objects: CocoObjects, classes: int) -> It
         np.argsort(label.astype(np.min_scalar_type(classes)), kind="stable")
         for label in (detections.label, objects.label)
     )
-    begins = np.cumsum([0, *np.bincount(detections.label, minlength=classes)])
-    firsts = np.cumsum([0, *np.bincount(objects.label, minlength=classes)])
+    begins = np.cumsum([0, *count_labels(detections.label, classes)])
+    firsts = np.cumsum([0, *count_labels(objects.label, classes)])
     begin = 0
     while begin < classes or begin == 0:
         end = max(begin + 1, int(np.searchsorted(begins, begins[begin] + _AT_ONCE, side="right")) - 1)
         end = min(end, classes)
         yield _Classes(begin, end, found[begins[begin] : begins[end]], there[firsts[begin] : firsts[end]])
         begin = max(end, 1)
+
+
+def count_labels(label: Integers, classes: int) -> Places:
+    """How many there are of each class, int64 (classes,), without a copy of all labels, int32 (n,), as wider numbers.
+
+    >>> count_labels(np.array([0, 2, 2], np.int32), 3).tolist()
+    [1, 0, 2]
+    """
+    found = np.zeros(classes, np.int64)
+    for begin in range(0, len(label), _AT_ONCE):
+        found += np.bincount(label[begin : begin + _AT_ONCE], minlength=classes)
+    return found
 
 
 def _tabulate(job: _Job, part: _Classes) -> tuple[Floats, Floats, Matched]:
@@ -169,7 +185,13 @@ def _tabulate(job: _Job, part: _Classes) -> tuple[Floats, Floats, Matched]:
     return (
         np.array([precision for precision, _ in found]),
         np.array([recall for _, recall in found]),
-        Matched(arranged, (common, others[EVERY_SIZE])),
+        Matched(
+            arranged.by_class.astype(np.int32),
+            ranks.begin,
+            tuple(
+                replace(each, detection=ranks.place[each.detection]) for each in (common, others[EVERY_SIZE])
+            ),
+        ),
     )
 
 
@@ -267,7 +289,7 @@ def outcomes_of(
 ) -> Labels:
     """Whether each detection is a true positive (1), a false positive (0) or ignored (-1) among objects of every size.
 
-    Returns int8 (k, thresholds), in the order of `matched.arranged.by_class`.
+    Returns int8 (k, thresholds), in the order of `matched.by_class`.
 
     >>> none, one = np.array([False]), np.zeros(1, np.int32)
     >>> car = CocoObjects(one, one, np.array([100.0]), none, none)
@@ -277,15 +299,14 @@ def outcomes_of(
     [[1, 1, 1, 1, 1, 0, 0, 0, 0, 0]]
     """
     _, low, high = rules.areas[EVERY_SIZE]
-    arranged = matched.arranged
     ignored = objects.crowd | (objects.area < low) | (objects.area > high)
     unmatched = (detections.area < low) | (detections.area > high)
     if detections.exempt is not None:
         unmatched |= detections.exempt
     of_objects = np.where(objects.unnumbered, np.int8(FALSE_POSITIVE), np.int8(TRUE_POSITIVE))
     of_objects[ignored] = IGNORED
-    of_others = np.where(unmatched[arranged.by_class], np.int8(IGNORED), np.int8(FALSE_POSITIVE))
+    of_others = np.where(unmatched[matched.by_class], np.int8(IGNORED), np.int8(FALSE_POSITIVE))
     found = np.repeat(of_others[:, np.newaxis], len(rules.iou_thresholds), axis=1)
     for matches in matched.matches:
-        found[arranged.place[matches.detection], matches.threshold] = of_objects[matches.object]
+        found[matches.detection, matches.threshold] = of_objects[matches.object]
     return found

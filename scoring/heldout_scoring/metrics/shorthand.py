@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.annotations import BoxConvention
+from ..data.annotations import BoxConvention, as_convention
 from ..data.arrays import (
     Flags,
     Floats,
@@ -75,7 +75,7 @@ def iou_matrix(
     [[0.5, 0.0]]
     """
     rows, columns = as_boxes("boxes", boxes), as_boxes("others", others)
-    is_inclusive = as_choice("convention", convention, BoxConvention) is BoxConvention.INCLUSIVE
+    is_inclusive = as_convention(convention) is BoxConvention.INCLUSIVE
     iou = iou_inclusive if is_inclusive else iou_half_open
     return iou(rows[:, None, :], columns[None, :, :])
 

@@ -26,7 +26,7 @@ from ..data.description import UNKNOWN_SIDE, Description, Image
 from ..data.label_maps import LabelRuns, MaskError, beyond_classes, misnamed, read_label_image
 from ..data.layouts import WHOLE_IMAGE
 from ..data.truth import GroundTruth
-from ..errors import Problem, Problems, Rule, ScoringError, as_path, from_extra, shown
+from ..errors import Problem, Problems, Rule, ScoringError, as_path, from_extra, plural, shown
 from .voc_annotations import (
     READERS,
     AnnotationError,
@@ -122,7 +122,9 @@ class KitFiles:
         good = tuple(row for row in rows if len(row.numbers) in columns)
         if len(good) < len(rows):
             self.add_problem(
-                "columns", path, Rule(f"{len(rows) - len(good)} lines have too few or too many columns")
+                "columns",
+                path,
+                Rule(f"{plural(len(rows) - len(good), 'line')} with too few or too many columns"),
             )
         return good
 

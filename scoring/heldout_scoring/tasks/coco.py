@@ -25,6 +25,7 @@ from ..metrics.coco import (
     CocoRules,
     PairIoU,
     Pairs,
+    SidesOfEdges,
     annotated,
     arrange,
     box_iou,
@@ -35,6 +36,7 @@ from ..metrics.coco import (
 )
 from ..metrics.coco_tables import (
     CocoTables,
+    count_labels,
     figures_by_class,
     figures_by_frequency,
     figures_of,
@@ -51,6 +53,7 @@ from .task import (
     Keyed,
     RankingSample,
     Task,
+    are,
     count_by_class,
     notes_on_objects,
     places_of,
@@ -167,7 +170,6 @@ def _annotated(truth: GroundTruth) -> CocoInstances:
         federation=table.federation,
         boxes=table.boxes,
         masks=masks,
-        has_masks=table.has_masks,
         difficult=_difficult(truth)[np.argsort(np.argsort(table.image, kind="stable"))],
     )
 
@@ -220,16 +222,12 @@ def split_boxes(predictions: Detections, truth: GroundTruth) -> Iterator[Keyed[C
     """
     lists = truth.lists
     convention = predictions.convention or truth.tables.convention
-    edges = convention.convert(predictions.boxes, BoxConvention.HALF_OPEN)
-    sides = edges[:, 2:] - edges[:, :2] if predictions.sizes is None else predictions.sizes
-    boxes = np.concatenate([edges[:, :2], sides], axis=1)
-    with np.errstate(over="ignore"):  # huge boxes have an infinite area
-        areas = boxes[:, 2] * boxes[:, 3]
+    boxes = SidesOfEdges(predictions.boxes, convention, predictions.sizes)
     detections = CocoDetections(
         places_of("image", predictions.image, predictions.images, lists.images[: lists.main]),
         places_of("class", predictions.label, predictions.classes, lists.classes),
         predictions.score,
-        areas,
+        boxes.areas,
     )
     yield Keyed("detections", CocoResults(detections, boxes, None))
 
@@ -292,7 +290,7 @@ def scores_of(found: "Tabulated", results: CocoResults, loaded: Loaded, rules: C
     tables = _of_classes(found.tables, loaded.scored)
     by_class = figures_by_class(tables, rules)
     figures = figures_by_rules(tables, loaded.instances, loaded.scored, rules)
-    predictions = np.bincount(results.detections.label, minlength=len(loaded.instances.classes))
+    predictions = count_labels(results.detections.label, len(loaded.instances.classes))
     names = [loaded.instances.classes[label] for label in loaded.scored.tolist()]
     classes = tuple(
         ClassResult(
@@ -401,7 +399,7 @@ def _pair_iou(truth: CocoInstances, results: CocoResults) -> PairIoU:
     """IoU of masks where there are some, and else of boxes."""
     crowd = truth.objects.crowd
     if truth.masks is None or results.masks is None:
-        return box_iou(results.boxes, truth.boxes, crowd)
+        return box_iou(results.sides, truth.boxes, crowd)
     masks = join_masks([results.masks, truth.masks])
     return partial(
         _mask_iou_of_pairs, masks, len(results.masks), crowd
@@ -440,10 +438,9 @@ def _ranked(
     """The detections of each class that is scored, matched at every threshold."""
     matched = tables.matched()
     outcomes = outcomes_of(matched, detections, loaded.instances.objects, rules)
-    rows = matched.arranged.by_class
-    first = np.searchsorted(matched.arranged.label, np.arange(len(loaded.instances.classes) + 1)).tolist()
+    rows, begin = matched.by_class, matched.begin.tolist()
     for label in loaded.scored.tolist():
-        part = slice(first[label], first[label + 1])
+        part = slice(begin[label], begin[label + 1])
         yield RankedPredictions(
             loaded.instances.classes[label],
             int(tables.positives[EVERY_SIZE, label]),
@@ -492,19 +489,19 @@ def explain(evidence: Evidence) -> tuple[Explanation, ...]:
     >>> truth = b'''{"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations":
     ...   [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 50, 40], "area": 2000, "iscrowd": 1}]}'''
     >>> evaluate_coco(b"[]", truth).explain()[0].message
-    '1 annotated crowds are ignored: they need not be found'
+    '1 annotated crowd is ignored: crowds need not be found'
     """
     reasons = [
-        (label, Explanation(code, evidence.truth.classes[label], count, sentence.format(count)))
-        for code, sentence, counts in _counted(evidence)
+        (label, Explanation(code, evidence.truth.classes[label], count, f"{are(count, noun)} {what}"))
+        for code, noun, what, counts in _counted(evidence)
         for label, count in enumerate(counts.tolist())
         if count
     ]
     return tuple(reason for _, reason in sorted(reasons, key=lambda each: each[0]))
 
 
-_Count = tuple[str, str, Places]
-"""A code, a sentence with a blank for the number, and how many of each class: int64 (classes,)."""
+_Count = tuple[str, str, str, Places]
+"""A code, what is counted, what is said of it, and how many of each class: int64 (classes,)."""
 
 
 def _counted(evidence: Evidence) -> Iterator[_Count]:
@@ -512,54 +509,44 @@ def _counted(evidence: Evidence) -> Iterator[_Count]:
     yield from _of_objects(evidence, matched)
     yield from _of_detections(evidence, matched)
     for most in evidence.rules.max_detections:
-        sentence = f"AR{most} cannot be 1: {{}} objects are more than {most} of a class in an image"
-        yield "cap", sentence, _beyond(evidence, most)
+        what = f"beyond the {most} of a class in an image, so that AR{most} cannot be 1"
+        yield "cap", "object", what, _beyond(evidence, most)
 
 
 def _of_objects(evidence: Evidence, matched: "_Matched") -> Iterator[_Count]:
-    objects = evidence.truth.objects
-    for code, sentence, which in (
-        ("crowd", "{} annotated crowds are ignored: they need not be found", objects.crowd),
-        ("difficult", f"{{}} objects are {NO_DIFFICULT}", _difficult_objects(evidence)),
-        ("area", "{} objects have no area, so that nothing can match them", _without_area(evidence)),
+    objects, first = evidence.truth.objects, f"the first {evidence.most}"
+    for code, noun, what, which in (
+        ("crowd", "annotated crowd", "ignored: crowds need not be found", objects.crowd),
+        ("difficult", "object", NO_DIFFICULT, _difficult_objects(evidence)),
+        ("area", "object", "without an area, so that nothing can match", _without_area(evidence)),
         (
             "area",
-            "{} objects are of another range of sizes by their annotated area than by their box or mask",
+            "object",
+            "of another range of sizes by annotated area than by box or mask",
             _of_other_size(evidence),
         ),
-        (
-            "cap",
-            f"{{}} objects are overlapped only by detections beyond the first {evidence.most}",
-            matched.capped,
-        ),
-        (
-            "id",
-            "{} annotations have the id 0, and the official program counts what matches them as wrong",
-            objects.unnumbered,
-        ),
-        ("missed", "{} objects are matched by no detection", ~objects.crowd & ~matched.found),
+        ("cap", "object", f"overlapped only by detections beyond {first}", matched.capped),
+        ("id", "object", NO_NUMBER, objects.unnumbered),
+        ("missed", "object", "matched by no detection", ~objects.crowd & ~matched.found),
     ):
-        yield code, sentence, np.bincount(objects.label[which], minlength=len(evidence.truth.classes))
+        yield code, noun, what, np.bincount(objects.label[which], minlength=len(evidence.truth.classes))
 
 
 def _of_detections(evidence: Evidence, matched: "_Matched") -> Iterator[_Count]:
-    detections = evidence.results.detections
-    for code, sentence, which in (
-        ("crowd", "{} detections match only a crowd and are ignored", matched.in_crowd),
-        (
-            "cap",
-            f"{{}} detections are beyond the {evidence.most} of a class in an image that count",
-            ~matched.kept,
-        ),
-        ("tie", "{} detections overlap several objects equally and took the last of them", matched.tied),
+    detections, most = evidence.results.detections, evidence.most
+    for code, what, which in (
+        ("crowd", "ignored: matched to a crowd alone", matched.in_crowd),
+        ("cap", f"beyond the {most} of a class in an image that count", ~matched.kept),
+        ("tie", "matched to the last of several objects of the same IoU", matched.tied),
         (
             "tie",
-            "{} detections have the confidence of another one that matches where they do not, or the other way round",
+            "of a confidence that true and false positives have in common",
             _undecided(detections, matched.right),
         ),
-        ("wrong", "{} detections match no object", matched.kept & ~matched.any),
+        ("wrong", "matched to no object", matched.kept & ~matched.any),
     ):
-        yield code, sentence, np.bincount(detections.label[which], minlength=len(evidence.truth.classes))
+        counts = np.bincount(detections.label[which], minlength=len(evidence.truth.classes))
+        yield code, "detection", what, counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -579,13 +566,13 @@ class _Matched:
     @classmethod
     def of(cls, evidence: Evidence) -> "_Matched":
         objects, found_matches = evidence.truth.objects, evidence.tables.matched()
-        arranged = found_matches.arranged
+        by_class = found_matches.by_class
         kept, matched, right, in_crowd, tied = np.zeros((5, len(evidence.results.detections)), np.bool_)
-        kept[arranged.rows] = True
+        kept[by_class] = True
         found = np.zeros(len(objects.image), np.bool_)
         for matches in found_matches.matches:
             first = matches.threshold == 0
-            rows, things = arranged.rows[matches.detection[first]], matches.object[first]
+            rows, things = by_class[matches.detection[first]], matches.object[first]
             matched[rows], found[things] = True, True
             right[rows] = ~(objects.crowd | objects.unnumbered)[things]
             in_crowd[rows] = objects.crowd[things]

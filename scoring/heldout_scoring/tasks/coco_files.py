@@ -26,7 +26,7 @@ from ..competitions import competition_of
 from ..data.arrays import Integers
 from ..data.description import MAX_FILE_PROBLEMS, UNLIMITED, Description
 from ..data.truth import GroundTruth
-from ..errors import Problem, Problems, SubmissionError, as_path, shown
+from ..errors import Problem, Problems, SubmissionError, as_path, plural, shown
 from ..metrics.coco import (
     COCO_RULES,
     LVIS_RULES,
@@ -161,17 +161,18 @@ def _crowd_of(pair: Integers, count: Integers, inspection: Inspection, *, federa
     pair: int64 (k,), the place of the image plus that of the class times the number of images; count: (k,), detections of each.
     """
     images, classes = inspection.images.images, inspection.images.description.classes
-    kept, of = COCO_RULES.max_detections[-1], "pairs of an image and a class"
+    rules, noun, of = COCO_RULES, "pair", " of an image and a class"
     if federated:
-        kept, of = LVIS_RULES.max_detections[-1], "images"
+        rules, noun, of = LVIS_RULES, "image", ""
         count = np.bincount(pair % max(len(images), 1), count, len(images)).astype(np.int64)
+    kept = rules.max_detections[-1]
     over = int(np.count_nonzero(count > kept))
     if not over:
         return None
     most = int(count.argmax())
     label, image = (None, most) if federated else divmod(int(pair[most]), len(images))
     example = f"image {images[image].id}" + ("" if label is None else f", {classes[label]}")
-    return Crowd(over, of, kept, int(count[most]), example)
+    return Crowd(plural(over, noun) + of, kept, int(count[most]), example)
 
 
 def _digest(found: CocoResults) -> str:

@@ -14,8 +14,8 @@ from typing import Final
 
 import numpy as np
 
-from ..data.annotations import BoxConvention
-from ..data.arrays import Flags, Integers, Places, as_choice, as_threshold
+from ..data.annotations import BoxConvention, as_convention
+from ..data.arrays import Flags, Integers, Places, as_threshold
 from ..data.label_maps import is_background
 from ..data.matches import RankedPredictions
 from ..data.predictions import ClassDetections, Detections
@@ -91,7 +91,7 @@ class DetectionRules:
         """Check what is a number or a name. Raises DataError."""
         object.__setattr__(self, "iou_threshold", as_threshold("iou_threshold", self.iou_threshold))
         if self.convention is not None:
-            object.__setattr__(self, "convention", as_choice("convention", self.convention, BoxConvention))
+            object.__setattr__(self, "convention", as_convention(self.convention))
 
     def align(
         self, predictions: ClassDetections, ground_truth: ClassObjects

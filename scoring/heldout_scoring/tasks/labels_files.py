@@ -13,7 +13,7 @@ from ..archives.results import ResultFile
 from ..data.arrays import Flags
 from ..data.description import MAX_FILE_PROBLEMS, Description
 from ..data.predictions import ClassConfidences
-from ..errors import Problem, Problems, Severity, from_extra, shown
+from ..errors import Problem, Problems, Severity, from_extra, plural, shown
 from ..readers.image_index import ImageIndex, Subjects
 from ..readers.lines import (
     QUOTED,
@@ -139,13 +139,11 @@ def _read(
 def _say_repeated(
     found: ClassConfidences, data: bytes, subjects: Subjects, file: str, problems: Problems
 ) -> None:
-    repeated = len(found) - np.count_nonzero(np.bincount(found.subject, minlength=len(subjects)))
+    repeated = len(found) - int(np.count_nonzero(np.bincount(found.subject)))
     if repeated and problems.mistakes is Severity.PROBLEM:
         add_repetitions(data, subjects, file=file, problems=problems)
     elif repeated:
-        message = (
-            f"{repeated} lines repeat the {subjects.kind} of another one; of several lines the last counts"
-        )
+        message = f"{plural(repeated, 'line')} with the {subjects.kind} of another one; of several lines the last counts"
         problems.note(Problem("repeated", message, file, found=str(repeated)))
 
 

@@ -13,7 +13,7 @@ from ..archives.results import ResultFile, competition_files, no_results
 from ..competitions import CompetitionInfo, competition_of, competitions, expected_files
 from ..data.arrays import Bytes, Floats, Integers, assert_kinds
 from ..data.description import Description, Image
-from ..data.label_maps import LABEL_COLOURS, VOID, LabelMap
+from ..data.label_maps import LABEL_COLOURS, VOID, LabelMap, moved_colour
 from ..errors import NotFoundError, Problem, Problems, SubmissionError, as_path, named
 from ..readers.image_index import ImageIndex
 from .detection_files import read_detections
@@ -47,18 +47,8 @@ def read_label_image(data: bytes, images: ImageIndex, *, file: str, problems: Pr
     used = 3 * (most + 1)
     grey = png.header.kind == GREY
     recoloured = not grey and png.palette[:used] != LABEL_COLOURS[:used]
-    moved = _moved(labels, png.palette, images.classes) if recoloured else None
+    moved = moved_colour(labels, png.palette, images.classes) if recoloured else None
     return LabelMap(name, labels, grey, recoloured, moved)
-
-
-def _moved(labels: Bytes, palette: bytes, classes: int) -> tuple[int, int] | None:
-    """A label of the image that has the kits' colour of another one, if all its colours are the kits'; else None."""
-    kit = {LABEL_COLOURS[3 * label : 3 * label + 3]: label for label in (*range(classes + 1), VOID)}
-    used = np.flatnonzero(np.bincount(labels.ravel(), minlength=1)).tolist()
-    meant = {label: kit.get(palette[3 * label : 3 * label + 3]) for label in used}
-    if None in meant.values():
-        return None
-    return next(((label, other) for label, other in meant.items() if other not in (None, label)), None)
 
 
 def _out_of_range(labels: Bytes, classes: int, file: str) -> Problem:

@@ -13,7 +13,7 @@ from ..data.arrays import Integers, some_of
 from ..data.description import Description
 from ..data.matches import ImageCounts, RankedPredictions
 from ..data.truth import GroundTruth
-from ..errors import DataError, Problem
+from ..errors import DataError, Problem, plural
 from ..metrics.labels import PixelMeasure
 from ..metrics.ranking import Average, Pool, WeightedMetric
 from ..scores import DIFFICULT_INCLUDED, NOT_ENTERED, ClassResult, Scores, ScoreTable
@@ -47,7 +47,9 @@ def places_of(what: str, used: Integers, names: Sequence[str], known: Sequence[s
         hint = hint or _same_in_print(absent[0], known)
         hint = hint or f"; `{_LISTS[what]}=` of the ground truth lists those without an object, too"
         raise DataError(f"the ground truth has no {what} {missing}{more}; it has {some_of(known)}{hint}")
-    return found[used] if len(used) else used.astype(np.int32)
+    if len(used) and not np.array_equal(found, np.arange(len(found))):
+        return found[used]
+    return used.astype(np.int32, copy=False)
 
 
 def _same_in_print(name: str, known: Sequence[str]) -> str:
@@ -205,16 +207,25 @@ _CODES: Final[Mapping[str, str]] = {
 }
 
 
+def are(count: int, noun: str) -> str:
+    """How a sentence begins of what is counted.
+
+    >>> are(1, "object"), are(2, "object")
+    ('1 object is', '2 objects are')
+    """
+    return f"{plural(count, noun)} {'is' if count == 1 else 'are'}"
+
+
 def notes_on_objects(counts: Mapping[str, int]) -> tuple[Problem, ...]:
     """Notes on annotated objects that count otherwise than one may think; counts: how many, by what they are.
 
     >>> [note.message for note in notes_on_objects({CROWDS_COUNT: 2, NO_NUMBER: 0})]
-    ['2 of the annotated objects are marked as crowd, which these rules do not know: crowds count like any other object']
+    ['2 annotated objects are marked as crowd, which these rules do not know: crowds count like any other object']
     """
     return tuple(
         Problem(
             _CODES[what],
-            f"{count} of the annotated objects {'is' if count == 1 else 'are'} {what}",
+            f"{are(count, 'annotated object')} {what}",
             found=str(count),
         )
         for what, count in counts.items()

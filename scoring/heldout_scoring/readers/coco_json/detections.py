@@ -1,5 +1,6 @@
 """Detections in COCO's JSON."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
@@ -29,6 +30,7 @@ from .records import (
     JsonError,
     Source,
     columns_of,
+    columns_of_mappings,
     name_of_list,
     read_records,
     read_source,
@@ -121,9 +123,14 @@ def columns_of_coco(source: Source, description: Description) -> CocoResults:
     >>> columns_of_coco(found, phase).boxes.tolist()
     [[15.0, 9.0, 20.0, 10.0]]
     """
-    file, data = read_source(source, "detections.json")
     problems = Problems()
     numbers = CocoNumbers.of(description)
+    columns = columns_of_mappings(source, _BOXES) if isinstance(source, list) else None
+    if columns is not None:
+        part = _Detections.of(numbers, "", problems, list_name="", masks=False).typed(columns)
+        if part is not None:
+            return _joined([part], masks=False)
+    file, data = read_source(source, "detections.json")  # which also names what is wrong
     found = read_coco_detections(data, numbers, file=file, problems=problems)
     if problems.listed:
         raise SubmissionError(*problems.listed)
@@ -161,16 +168,18 @@ class _Detections:
         """The detections of a block, without those that have a problem."""
         if self.masks and block.first == 0:
             self.boxes = _has_box(block)
-        part = self._typed(block) if block.text else None
+        part = None
+        if block.text:
+            columns = columns_of(block.values, _MASKS if self.masks else _BOXES)
+            part = self.typed(columns, [each.segmentation for each in block.values] if self.masks else ())
         if part is None:
             part = self._checked(block)
         self.count = block.first + len(block)
         self.have_keypoints = self.have_keypoints or block.any_has(_KEYPOINTS)
         return part
 
-    def _typed(self, block: Block) -> _Part | None:
-        """The detections of a block that has the form; None where one is not right."""
-        columns = columns_of(block.values, _MASKS if self.masks else _BOXES)
+    def typed(self, columns: Mapping[str, Floats], segmentations: Sequence[Any] = ()) -> _Part | None:
+        """The detections in columns of numbers; None where one is not right."""
         images, categories = as_wholes(columns["image_id"]), as_wholes(columns["category_id"])
         if images is None or categories is None or not are_numbers(columns["score"]):
             return None
@@ -179,7 +188,7 @@ class _Detections:
         if min(image.min(), label.min()) < 0 or (self.boxes and (boxes is None or not are_sound(boxes))):
             return None
         if self.masks:
-            drawn = draw_masks([record.segmentation for record in block.values], self._sizes(image))
+            drawn = draw_masks(segmentations, self._sizes(image))
             if drawn is None:
                 return None
         return _Part.of(image, label, columns["score"], boxes, drawn)

@@ -129,8 +129,7 @@ class Entries:
         """Whether no entry from the first on has a field, which each needs; `say_what_all_lack` says so once for all of them."""
         if self.first or not self.objects.any() or any(name in value for value in self.values):
             return False
-        if name not in self.lacking:
-            self.lacking.append(name)
+        self.lacking.append(name)
         self._wrong.update((index, name) for index in range(len(self.values)))
         self.fit[:] = False
         return True

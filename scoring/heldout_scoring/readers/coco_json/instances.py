@@ -38,6 +38,7 @@ from .records import (
     read_source,
 )
 
+_SEGMENTATION: Final = "segmentation"
 _FLAGS: Final = ("iscrowd", "ignore", "difficult")
 _OBJECTS: Final[Form] = (
     ("id", float),
@@ -47,18 +48,19 @@ _OBJECTS: Final[Form] = (
     *((name, float | bool, 0.0) for name in _FLAGS),
 )
 _BOXES: Final[Form] = (*_OBJECTS, ("bbox", BOX))
-_MASKS: Final[Form] = (*_OBJECTS, ("bbox", BOX, ()), ("segmentation", SEGMENTATION))
+_MASKS: Final[Form] = (*_OBJECTS, ("bbox", BOX, ()), (_SEGMENTATION, SEGMENTATION))
 _NEGATIVE: Final = "neg_category_ids"
 _INEXHAUSTIVE: Final = "not_exhaustive_category_ids"
 _FREQUENCIES: Final[Mapping[Any, int]] = {"r": 0, "c": 1, "f": 2}
 
 
 def read_instances(
-    data: bytes, *, file: str = "instances.json", masks: bool = False, problems: Problems | None = None
+    data: bytes, *, file: str = "instances.json", masks: bool | None = False, problems: Problems | None = None
 ) -> CocoInstances:
     """Read `images`, `categories` and `annotations`; with `masks` also their segmentations.
 
-    problems: where they are collected, too, with the number of those that are not listed.
+    masks: None stands for True where any object has a segmentation. problems: where they are collected, too, with the number
+    of those that are not listed.
 
     `area` is the one annotated, and so is the box, which objects with masks need not have: then it is the one around the mask. `iscrowd` is 0 if it is left out. Raises SubmissionError with every problem: what is not
     JSON, missing fields, numbers that are none, identifiers that are not unique or that nothing has.
@@ -71,9 +73,10 @@ def read_instances(
     """
     problems = Problems() if problems is None else problems
     try:
-        root, blocks = _read(data, _MASKS if masks else _BOXES)
-        images = _entries(root, "images", file, problems)
-        categories = _entries(root, "categories", file, problems)
+        read = _File.of(data, masks=masks)
+        blocks, masks = read.blocks, read.masks
+        images = _entries(read.root, "images", file, problems)
+        categories = _entries(read.root, "categories", file, problems)
         image_ids, sizes = _images(images, masks=masks)
         category_ids, names = categories.wholes("id"), categories.texts("name")
         categories.unique("id", category_ids.tolist())
@@ -86,7 +89,7 @@ def read_instances(
             each.say_what_all_lack()
         categories_at = Lookup.of(category_ids[by_category])
         known = _Known(Lookup.of(image_ids), sizes, categories_at, images.names(), images.numbers_by_name())
-        del root, images
+        del read, images
         if blocks is None:
             problems.add(_missing_list(ANNOTATIONS, file))
         wide = bool((sizes.astype(np.float64).prod(axis=1) > np.iinfo(np.int32).max).any())
@@ -105,26 +108,39 @@ def read_instances(
         objects=CocoObjects(found.image, found.label, found.area, found.crowd, unnumbered=found.id == 0),
         boxes=found.boxes,
         masks=None if objects.masks is None else objects.masks.masks,
-        has_masks=objects.have_masks,
         federation=federation,
         difficult=found.difficult if found.difficult.any() else None,
         named=known.named,
     )
 
 
-def _read(data: bytes, form: Form) -> tuple[dict[str, Any], Iterable[Block] | None]:
-    """The file without its annotations, and these; None if there is no such list. Raises JsonError."""
-    begin = find_list(data) if name_of_list(data) else None
-    if begin is not None:
-        skipping = Reader(data, begin, ())  # images and categories are needed first and may come last
-        for _ in skipping.read():
-            pass
-        return skipping.rest(), Reader(data, begin, form).read()
-    root = parse_json(data)
-    if not isinstance(root, dict):
-        raise JsonError(Rule("expected an object with 'images', 'categories' and 'annotations'"))
-    found = root.pop(ANNOTATIONS, None)
-    return root, [Block(0, found)] if isinstance(found, list) else None
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file without its annotations, and these, None where there is no such list; masks: whether they are read with theirs."""
+
+    root: dict[str, Any]
+    blocks: Iterable[Block] | None
+    masks: bool
+
+    @classmethod
+    def of(cls, data: bytes, *, masks: bool | None) -> "_File":
+        """Raises JsonError."""
+        begin = find_list(data) if name_of_list(data) else None
+        if begin is not None:
+            skipping = Reader(data, begin, ())  # images and categories are needed first and may come last
+            for block in skipping.read():
+                if masks is None and block.any_has(_SEGMENTATION):
+                    masks = True
+            form = _MASKS if masks else _BOXES
+            return cls(skipping.rest(), Reader(data, begin, form).read(), bool(masks))
+        root = parse_json(data)
+        if not isinstance(root, dict):
+            raise JsonError(Rule("expected an object with 'images', 'categories' and 'annotations'"))
+        found = root.pop(ANNOTATIONS, None)
+        blocks = [Block(0, found)] if isinstance(found, list) else None
+        if masks is None:
+            masks = any(block.any_has(_SEGMENTATION) for block in blocks or ())
+        return cls(root, blocks, masks)
 
 
 def _entries(root: dict[str, Any], name: str, file: str, problems: Problems) -> Entries:
@@ -190,13 +206,11 @@ class _Objects:
     file: str
     problems: Problems
     masks: MaskCollector | None
-    have_masks: bool = False
     parts: list[_Part] = field(default_factory=list)
 
     def read(self, blocks: Iterable[Block]) -> None:
         """Read all of them, or up to the first ones of which none has a field that each needs."""
         for block in blocks:
-            self.have_masks = self.have_masks or block.any_has("segmentation")
             part = self._typed(block) if block.text else None
             if part is None:
                 entries = self._entries(block.entries, block.first)
@@ -324,7 +338,7 @@ def _pairs(images: Entries, name: str, place: Integers, category_ids: Identifier
 def tables_of_coco(
     source: Source, dataset: str | None, image_set: str, *, masks: bool = True
 ) -> tuple[Lists, Tables]:
-    """The lists and tables of `images`, `categories` and `annotations`; masks: with those of annotations that have a segmentation.
+    """The lists and tables of `images`, `categories` and `annotations`; masks: with their segmentations, if any has one.
 
     Raises SubmissionError with every problem.
 
@@ -335,9 +349,8 @@ def tables_of_coco(
     (('42',), ('cat',), [[15.0, 9.0, 35.0, 19.0]], [150.5])
     """
     file, data = read_source(source, "instances.json")
-    instances = read_instances(data, file=file)
-    if masks and instances.has_masks:
-        instances = replace(instances, masks=read_instances(data, file=file, masks=True).masks)
+    instances = read_instances(data, file=file, masks=None if masks else False)
+    del data  # before the tables are made
     return tables_of_instances(instances, dataset, image_set)
 
 

@@ -1,6 +1,6 @@
 """Segmentations in COCO's JSON: compressed run lengths, run lengths as numbers, polygons."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -9,14 +9,17 @@ from numpy.typing import NDArray
 
 from ...data.arrays import Flags, Places
 from ...data.label_maps import Masks, join_masks, take_masks
-from ...errors import Rule, shown
+from ...errors import DataError, Rule, shown
 from ...metrics.masks import DecodedMasks, masks_of_counts, masks_of_polygons, masks_of_texts
 from .fields import Entries, Identifiers, written
+from .records import parse_json, read_source
 
 SEGMENTATION: Final = list[list[float]] | dict[str, Any]
 """The type of `segmentation` where a record is read by its form."""
 _CODE: Final = "bad-segmentation"
-_EXPECTED: Final = "expected polygons [[x, y, x, y, x, y, …], …] or run lengths {'size': [height, width], 'counts': …} as 'segmentation'"
+_RUNS: Final = "{'size': [height, width], 'counts': …}"
+_EXPECTED: Final = f"expected polygons [[x, y, x, y, x, y, …], …] or run lengths {_RUNS} as 'segmentation'"
+_UNFIT: Final = "'counts' are no run lengths that cover the image exactly"
 _FEWEST_NUMBERS: Final = 6
 _FEWEST_ROWS: Final = 2  # of what is taken for an array
 _POINT, _SIDES = 2, 4  # numbers of a point and of a box
@@ -49,7 +52,7 @@ def read_masks(entries: Entries, sizes: Identifiers) -> Masks:
         words = f"'size' is {{}}, but the image's height and width are {height}, {width}"
         entries.say(index, "bad-size", Rule(words, column[index]["size"]))
     for index in np.flatnonzero(known & entries.fit & ~drawn.valid).tolist():
-        entries.say(index, _CODE, Rule("'counts' are no run lengths that cover the image exactly"))
+        entries.say(index, _CODE, Rule(_UNFIT))
     return drawn.masks
 
 
@@ -61,6 +64,27 @@ def draw_masks(segmentations: Sequence[Any], sizes: Identifiers) -> Masks | None
     """
     drawn = _draw(segmentations, sizes)
     return drawn.masks if (drawn.valid & drawn.fitting & (drawn.kinds != "")).all() else None
+
+
+def array_of_runs(value: Mapping[str, Any]) -> Flags:
+    """A mask from run lengths in memory, bool (height, width). Raises DataError for anything else.
+
+    >>> array_of_runs({"size": (2, 3), "counts": [1, 2, 3]}).astype(int).tolist()
+    [[0, 1, 0], [1, 0, 0]]
+    """
+    runs = parse_json(read_source(value, "masks")[1])
+    if not _kind_of(runs, []):
+        raise DataError(
+            f"expected masks of shape (height, width), or run lengths {_RUNS}, found {_what_is_wrong_with_runs(runs)}"
+        )
+    height, width = runs["size"]
+    drawn = _draw([runs], np.array([[width, height]]))
+    if not drawn.valid.all():
+        raise DataError(f"{_UNFIT}, of {height} x {width} pixels")
+    pixels = np.zeros(height * width, np.bool_)
+    for start, end in zip(drawn.masks.start, drawn.masks.end, strict=True):
+        pixels[start:end] = True
+    return pixels.reshape(width, height).T
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -323,6 +323,33 @@ def columns_of(records: Sequence[Any], form: Form) -> Mapping[str, Floats]:
     return found
 
 
+def columns_of_mappings(entries: Sequence[Any], form: Form) -> Mapping[str, Floats] | None:
+    """The same of mappings; None where one has another field, or anything but the numbers and lists that a JSON parser makes.
+
+    >>> columns = columns_of_mappings([{"id": 7, "bbox": [1, 2, 3, 4]}], (("id", float), ("bbox", BOX)))
+    >>> {name: column.tolist() for name, column in columns.items()}
+    {'id': [7.0], 'bbox': [[1.0, 2.0, 3.0, 4.0]]}
+    """
+    names = {name for name, *_ in form}
+    if set(map(type, entries)) != {dict} or not names.issuperset(chain.from_iterable(entries)):
+        return None
+    found: dict[str, Floats] = {}
+    for name, kind, *_ in form:
+        values = [entry.get(name) for entry in entries]
+        if kind is BOX:
+            if set(map(type, values)) != {list} or set(map(len, values)) != {4}:
+                return None
+            values = list(chain.from_iterable(values))
+        if not set(map(type, values)) <= {int, float}:
+            return None
+        try:
+            column = np.array(values, np.float64)
+        except OverflowError:  # a whole number beyond all floats
+            return None
+        found[name] = column.reshape(-1, 4) if kind is BOX else column
+    return found
+
+
 @cache
 def _layout(form: Form) -> np.dtype[np.void]:
     """How MessagePack has a record of numbers: a byte, then every field behind a byte and its name; a list begins with a byte."""

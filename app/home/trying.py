@@ -1,0 +1,239 @@
+"""Try it now: a visitor has the server submit an archive of its own to a copy of the sample, and follows it to its score.
+
+The copy is a draft, so that what is submitted to it is a test run: it is on no board, and a sweep deletes it after a day. Nobody
+sends anything, and all visitors share one queue: an archive at a time, and a few a minute.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import structlog
+from anyio import from_thread
+from sqlalchemy import Connection, func, select, text
+from sqlalchemy.orm import Session
+
+from app.boards.boards import BoardReaders, is_shown_to
+from app.challenges import challenges
+from app.core.access import Actor
+from app.core.errors import ConflictError, NotFoundError, RefusedError
+from app.intake import testing
+from app.jobs import heartbeats
+from app.models import (
+    Board,
+    Challenge,
+    ChallengeVisibility,
+    Method,
+    Phase,
+    Result,
+    ResultState,
+    Submission,
+    Upload,
+)
+from app.people import sessions, teams
+from app.platform import Platform
+from app.results import submissions
+from app.results.details import DetailRequest
+from app.results.recording import is_on_board
+from app.results.submissions import SubmissionView
+from app.submissions import receiving, submitting
+from app.submissions.methods import NewMethod, Training
+from app.submissions.submitting import NewSubmission
+from app.submissions.uploads import UploadMetadata
+
+log = structlog.get_logger()
+
+SAMPLE: Final = "sample"  # sample.NAME, without what draws it
+COPY: Final = "sample-try"
+IMAGE_SET: Final = "val"
+COMPETITION: Final = 3
+METHOD: Final = "WindowShopper"  # sample.TRYING
+ACCOUNT: Final = "lantern@localhost"  # of its team
+MOST_A_MINUTE: Final = 6
+KEPT: Final = timedelta(days=1)
+EVERY: Final = timedelta(hours=1)  # between two looks for what is older
+LOCK: Final = 0x5452_5949  # advisory lock: one submission at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A method on the leaderboard of the sample. mean: in [0, 1]."""
+
+    name: str
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """The newest test run. above, below: the neighbours on the sample's leaderboard that its score would have."""
+
+    submission: SubmissionView
+    above: Neighbour | None = None
+    below: Neighbour | None = None
+    place: int | None = None
+    methods: int = 0  # on the leaderboard
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more happens to it."""
+        return self.submission.is_final
+
+
+def is_offered(platform: Platform, code: str = SAMPLE) -> bool:
+    """Whether visitors of this challenge can try it: it is the sample, and the operator leaves it on."""
+    return code == SAMPLE and platform.settings.try_it_now and archive_of(platform).exists()
+
+
+def archive_of(platform: Platform) -> Path:
+    """Return where the archive is that is submitted, which was drawn with the sample."""
+    return platform.settings.data / SAMPLE / "results" / f"{METHOD}_comp{COMPETITION}_{IMAGE_SET}.tar.gz"
+
+
+def _require(platform: Platform, session: Session) -> int:
+    """Return the id of the copy. Raises NotFoundError."""
+    row = session.scalar(select(Challenge).where(Challenge.code == COPY)) if is_offered(platform) else None
+    if row is None or row.visibility is not ChallengeVisibility.DRAFT or row.opened_at is not None:
+        raise NotFoundError("There is nothing to try on this server")
+    return row.id
+
+
+def submit(platform: Platform) -> None:
+    """Submit the archive, unless one is on its way or a minute has had enough of them; the newest is shown then.
+
+    Call it in a thread of a request. Raises NotFoundError.
+    """
+    with platform.transaction() as session:
+        copy = _require(platform, session)
+    with _only_one(platform) as is_mine:
+        if is_mine and _has_room(platform, copy):
+            try:
+                _submit(platform, copy)
+            except (ConflictError, RefusedError) as refused:
+                log.info("not tried", reason=str(refused))
+
+
+@contextmanager
+def _only_one(platform: Platform) -> Iterator[bool]:
+    """Hold the lock of all processes for the block; False if somebody else has it."""
+    with platform.engine.connect() as connection:
+        is_mine = _ask(connection, "SELECT pg_try_advisory_lock(:lock)")
+        try:
+            yield is_mine
+        finally:
+            if is_mine:
+                _ask(connection, "SELECT pg_advisory_unlock(:lock)")
+
+
+def _ask(connection: Connection, question: str) -> bool:
+    answer = bool(connection.scalar(text(question), {"lock": LOCK}))
+    connection.commit()
+    return answer
+
+
+def _has_room(platform: Platform, copy: int) -> bool:
+    a_minute_ago = func.clock_timestamp() - timedelta(minutes=1)
+    of_copy = select(func.count()).select_from(Upload).join(Upload.phase).where(Phase.challenge_id == copy)
+    waiting = (
+        select(Result.id)
+        .join(Result.phase)
+        .where(Phase.challenge_id == copy, Result.state == ResultState.PENDING)
+    )
+    with platform.transaction() as session:
+        recent = session.scalar(of_copy.where(Upload.started_at > a_minute_ago)) or 0
+        return recent < MOST_A_MINUTE and session.scalar(waiting.limit(1)) is None
+
+
+def _submit(platform: Platform, copy: int) -> None:
+    content = archive_of(platform).read_bytes()
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield content
+
+    metadata = UploadMetadata(f"{METHOD}.tar.gz", len(content))
+    upload = from_thread.run(
+        receiving.send, platform, _actor(platform, copy), (COPY, IMAGE_SET), metadata, chunks()
+    )
+    new = NewSubmission(
+        upload=upload.id,
+        method=NewMethod(name=METHOD),
+        competitions=(COMPETITION,),
+        training=Training(given_data_only=True),
+    )
+    submitting.confirm(platform, _actor(platform, copy), new)
+
+
+def _actor(platform: Platform, copy: int) -> Actor:
+    """The made-up team, which may do this to the copy and nothing to anything else."""
+    with platform.transaction() as session:
+        user = sessions.user_of_email(session, ACCOUNT)
+        if user is None:
+            raise NotFoundError("There is nothing to try on this server")
+        team = teams.team_in(session, user.id, copy)
+    own = frozenset({team}) if team is not None else frozenset[int]()
+    return Actor(user.id, teams=own, is_verified=True, organises=frozenset({copy}))
+
+
+def newest(platform: Platform) -> Tried | None:
+    """Return the newest test run; None before the first. Raises NotFoundError."""
+    statement = select(Submission.id).join(Submission.phase).order_by(Submission.id.desc()).limit(1)
+    with platform.transaction() as session:
+        copy = _require(platform, session)
+    actor = _actor(platform, copy)
+    own = statement.where(Phase.challenge_id == copy, Submission.user_id == actor.user_id)
+    with platform.transaction() as session:
+        number = session.scalar(own)
+    if number is None:
+        return None
+    view, _ = submissions.detailed_page(platform, actor, number, DetailRequest())
+    mean = view.results[0].shown.headline
+    return Tried(view) if mean is None else _placed(platform, Tried(view), mean)
+
+
+def _placed(platform: Platform, tried: Tried, mean: float) -> Tried:
+    """Add between which methods of the sample's leaderboard a mean is."""
+    with platform.transaction() as session:
+        phase = challenges.phase_of(session, SAMPLE, IMAGE_SET)
+        if phase is None:
+            return tried
+        rows = session.execute(
+            select(Method.name, Result.rank_key)
+            .select_from(Result)
+            .join(Board, is_on_board())
+            .join(Result.method)
+            .join(Result.submission)
+            .where(
+                Result.phase_id == phase.id,
+                Result.competition == COMPETITION,
+                is_shown_to(BoardReaders.PUBLIC),
+            )
+            .order_by(Result.rank_key.desc(), Result.id)
+        ).all()
+    others = [Neighbour(name, key / 1000) for name, key in rows if key is not None and key >= 0]
+    better = [each for each in others if each.mean > mean]
+    worse = others[len(better) :]
+    return replace(
+        tried,
+        above=better[-1] if better else None,
+        below=worse[0] if worse else None,
+        place=len(better) + 1,
+        methods=len(others),
+    )
+
+
+def delete_old(platform: Platform) -> None:
+    """Delete the test runs once the oldest of them is a day old, with everything that they left."""
+    with platform.transaction() as session:
+        if not heartbeats.start_if_due(session, "tried", EVERY):
+            return
+        copy = session.scalar(select(Challenge).where(Challenge.code == COPY).with_for_update())
+        if copy is None or copy.visibility is not ChallengeVisibility.DRAFT or copy.opened_at is not None:
+            return
+        of_copy = Phase.challenge_id == copy.id
+        oldest = session.scalar(select(func.min(Upload.started_at)).join(Upload.phase).where(of_copy))
+        if oldest is None or oldest > challenges.now(session) - KEPT:
+            return
+        deleted = testing.delete_all(session, None, copy)
+    testing.remove_contents(platform, deleted)

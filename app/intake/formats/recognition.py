@@ -1,0 +1,126 @@
+"""Which format the annotation of a role has, and reading it; problems are collected, all at once."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from app.images.matching import OTHER_SUFFIXES
+from app.intake.formats import class_folders, coco, cvat, development_kit, label_images, labelme, table, yolo
+from app.intake.formats.reading import (
+    ANNOTATION_SUFFIXES,
+    CLASS_FOLDERS,
+    COCO,
+    CVAT,
+    LABEL_IMAGES,
+    LABELME,
+    PICTURE_SUFFIXES,
+    TABLE,
+    VOC,
+    YOLO,
+    AnnotatedSet,
+    Reading,
+)
+from app.intake.formats.refused import refuse_formats
+from heldout_scoring import Problem, Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format that is read. evidence: the files or folders that show it, none if a role's files have another.
+
+    of_pictures: whether pictures alone are the annotation, so that the folder of a file may be the class of its picture, and
+    annotation in any other file speaks against it.
+    """
+
+    name: str
+    evidence: Callable[[Reading], Sequence[Path]]
+    read: Callable[[Reading], Iterable[AnnotatedSet]]
+    of_pictures: bool = False
+
+
+FORMATS: Final = (
+    Format(VOC, development_kit.evidence, development_kit.read),
+    Format(CVAT, cvat.evidence, cvat.read),
+    Format(LABELME, labelme.evidence, labelme.read),
+    Format(COCO, coco.evidence, coco.read),
+    Format(YOLO, yolo.evidence, yolo.read),
+    Format(TABLE, table.evidence, table.read),
+    Format(LABEL_IMAGES, label_images.evidence, label_images.read, of_pictures=True),
+    Format(CLASS_FOLDERS, class_folders.evidence, class_folders.read, of_pictures=True),
+)
+EXPECTED: Final = (
+    "expected a development kit with Annotations and ImageSets, COCO's JSON, XML of CVAT for images, JSON of labelme, YOLO's labels, a table with the columns "
+    f"{', '.join(table.COLUMNS)}, a folder of images for each of two or more classes, or label images with {label_images.CLASSES_FILE}"
+)
+_NOTES: Final = ("readme", "license", "licence", "notice", "changelog", "citation")
+
+
+def format_of(reading: Reading) -> Format | None:
+    """Recognise the format of a role's annotation; None if it has none, or another, or if two contradict each other."""
+    is_refused = refuse_formats(reading)
+    shown = [(each, each.evidence(reading)) for each in FORMATS if not (each.of_pictures and is_refused)]
+    found = [(each, files) for each, files in shown if files]
+    found = [(each, files) for each, files in found if not each.of_pictures] or found
+    if len(found) > 1:
+        names = " and ".join(f"{each.name} ({{}})" for each, _ in found)
+        rule = Rule(
+            f"annotation was recognised as {names}; send it in one format",
+            *(reading.name(files[0]) for _, files in found),
+        )
+        reading.problems.add(Problem("two-formats", rule))
+        return None
+    return found[0][0] if found else None
+
+
+def read_annotation(reading: Reading, found: Format | None) -> list[AnnotatedSet]:
+    """Read all annotation of a role in this format; its pictures join the others, and every file that is left is told."""
+    if found is not None:
+        sets = [replace(each, role=reading.role) for each in found.read(reading)]
+        _tell_of_the_rest(reading, found)
+        _tell_of_names(reading, sets)
+        return sets
+    if reading.files and not reading.problems.listed:
+        empty = [path for path in reading.with_suffix(*ANNOTATION_SUFFIXES) if path.stat().st_size == 0]
+        reading.refuse(empty, "empty-file", "empty")
+        broken = [path for path in reading.with_suffix(".json") if not _is_json(path.read_bytes())]
+        reading.refuse(broken, "not-json", "not JSON, or cut off")
+        reading.problems.add(Problem("no-annotation", Rule(f"no annotation was recognised; {EXPECTED}")))
+    return []
+
+
+def _is_json(content: bytes) -> bool:
+    try:
+        msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
+
+
+def _tell_of_names(reading: Reading, sets: Sequence[AnnotatedSet]) -> None:
+    """Warn of image sets that are called alike: from lists of two kits, or from two files."""
+    for name, count in Counter(each.name for each in sets).items():
+        if count > 1:
+            sources = [each.source for each in sets if each.name == name]
+            words = f"{count} image sets are called {name}, of {{}} and {{}}; choose one, or rename their files or folders"
+            reading.problems.warn(Problem("same-set-name", Rule(words, *sources[:2])))
+
+
+def _tell_of_the_rest(reading: Reading, found: Format) -> None:
+    """Add a problem for annotation that was not read, and a warning for other files."""
+    notes = {path for path in reading.left if path.name.lower().startswith(_NOTES)}
+    for kind in ANNOTATION_SUFFIXES:
+        reason = (
+            f"not read: annotation was recognised as {found.name}, to which {kind} files like that do not belong; leave out what is"
+            " no annotation, and send annotation in one format"
+        )
+        reading.refuse(set(reading.with_suffix(kind)) - notes, "not-read", reason)
+    others = [path for path in reading.with_suffix(*OTHER_SUFFIXES) if path not in notes]
+    reason = "images have to be JPEG or PNG; convert them without changing their names or sizes"
+    reading.leave_out(others, "picture-kind", reason)
+    reason = f"{found.name} has no images there; send them in the zone for images"
+    reading.leave_out(reading.with_suffix(*PICTURE_SUFFIXES), "left-out", reason)
+    reading.leave_out(reading.left, "left-out", "neither annotation nor images")

@@ -1,0 +1,412 @@
+"""YOLO's labels: a text file for each picture, with a line for each object."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+import numpy as np
+
+from app.core import plain_yaml
+from app.images.matching import SUFFIXES
+from app.intake.formats.image_names import image_names
+from app.intake.formats.image_sets import set_of, set_of_file, set_of_folder, words_of
+from app.intake.formats.pictures import sizes_of_pictures
+from app.intake.formats.reading import (
+    NO_CLASS_NAMES,
+    YOLO,
+    AnnotatedSet,
+    ListedImages,
+    Reading,
+    Size,
+    is_class_name,
+)
+from heldout_scoring import GroundTruth, Problem, Rule
+
+_OBJECT: Final = re.compile(r"\s*\d+(\s+[-+]?(\d+(\.\d+)?|\.\d+)(e[-+]?\d+)?){4,}+\s*", re.IGNORECASE)
+_FOLDER: Final = re.compile(r"(\w+[_-])?labels|obj_\w*data", re.IGNORECASE)
+_OF_KINDS: Final = frozenset(
+    {"labels", "images"}
+)  # words that tell folders of label files and of pictures apart
+_LISTS_OF_CLASSES: Final = re.compile(r"(predefined_)?classes\.txt|.+\.names|_darknet\.labels", re.IGNORECASE)
+_SETTINGS: Final = (".yaml", ".yml")
+_LONGEST: Final = 1 << 20  # bytes of settings and lists of classes
+_BOX, _WITH_CONFIDENCE, _FOUR_POINTS = 5, 6, 9  # fields of a line
+_EXPECTED: Final = (
+    "expected a class number and the centre, width and height of a box, or the points of a polygon"
+)
+
+
+def evidence(reading: Reading) -> list[Path]:
+    """The label files: lines of numbers in folders of the usual names, beside pictures of their names, or with a list of classes."""
+    texts = [path for path in reading.with_suffix(".txt") if not _LISTS_OF_CLASSES.fullmatch(path.name)]
+    pictures = {path.with_suffix("") for path in reading.with_suffix(*SUFFIXES)}
+    has_classes = bool(_class_files(reading))
+    return [
+        path
+        for path in texts
+        if (has_classes or _is_in_folder(path, reading.root) or path.with_suffix("") in pictures)
+        and _OBJECT.fullmatch(_first_line(path))
+    ]
+
+
+def _is_in_folder(path: Path, root: Path) -> bool:
+    return any(_FOLDER.fullmatch(part) for part in path.relative_to(root).parts[:-1])
+
+
+def _first_line(path: Path) -> str:
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        return next((line for line in iter(lambda: file.readline(4096), "") if line.strip()), "")
+
+
+def _class_files(reading: Reading) -> list[Path]:
+    """The files that name classes: lists, and settings with `names`."""
+    return [
+        path
+        for path in reading.left
+        if _LISTS_OF_CLASSES.fullmatch(path.name)
+        or (path.suffix.lower() in _SETTINGS and re.search(r"(?m)^names\s*:", _text_of(path)))
+    ]
+
+
+def _text_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(_LONGEST).decode("utf-8-sig", "replace")
+
+
+# reading
+
+
+@dataclass(slots=True)
+class _Objects:
+    """What label files say, by the kind of their lines: objects as image, class and box in shares of width and height.
+
+    whole, open_ended, empty: files whose last line ends, those whose last line does not, and those without lines.
+    """
+
+    image: list[str] = field(default_factory=list)
+    label: list[int] = field(default_factory=list)
+    corners: list[tuple[float, ...]] = field(default_factory=list)
+    polygons: int = 0
+    four_points: int = 0
+    whole: list[Path] = field(default_factory=list)
+    open_ended: list[Path] = field(default_factory=list)
+    empty: list[Path] = field(default_factory=list)
+
+
+def read(reading: Reading) -> Iterator[AnnotatedSet]:
+    """Read all label files of a role, one image set for each folder or list that is called like one.
+
+    Boxes are shares of the picture's width and height; pixels are made of them, with half-open edges.
+    """
+    shown = evidence(reading)
+    names = _names(reading)
+    reading.use(*(path for path in reading.left if path.name.lower() == "obj.data"))
+    notes = [path for path in reading.left if path.name.lower() == "notes.json"]
+    reading.leave_out(notes, "left-out", "a note of the program that wrote the labels")
+    sets = _files_by_set(reading, {path.parent for path in shown})
+    if names is None:
+        return
+    for image_set, files in sorted(sets.items()):
+        yield from _read_set(reading, image_set, files, names)
+
+
+@dataclass(slots=True)
+class _Files:
+    """The label file and the picture of each image, by their path without suffix and without the folders that tell these apart."""
+
+    labels: dict[PurePosixPath, Path] = field(default_factory=dict)
+    pictures: dict[PurePosixPath, str] = field(default_factory=dict)
+
+
+def _files_by_set(reading: Reading, folders: set[Path]) -> Mapping[str, _Files]:
+    listed = _listed_sets(reading)
+    sets: dict[str, _Files] = {}
+
+    def files_of(path: Path) -> _Files:
+        own = set_of_file(path.parent / "_", reading.root, listed.get(path.stem, reading.set_name))
+        return sets.setdefault(own, _Files())
+
+    for path in reading.with_suffix(*SUFFIXES):
+        pictures, key = files_of(path).pictures, _key_of(path, reading.root)
+        if key in pictures:
+            words = "this image and {} would have the same label file; send one of them, or give it a name of its own"
+            reading.problems.add(Problem("two-pictures", Rule(words, pictures[key]), reading.name(path)))
+        pictures[key] = reading.name(path)
+        reading.use_as_picture(path)
+    texts = reading.with_suffix(".txt")
+    labels = [path for path in texts if path.parent in folders or _is_in_folder(path, reading.root)]
+    for paths in reading.by_set(labels).values():
+        for path in paths:
+            files_of(path).labels[_key_of(path, reading.root)] = path
+        reading.use(*paths)
+    return sets
+
+
+def _listed_sets(reading: Reading) -> Mapping[str, str]:
+    """The image set of each picture that a list such as `train.txt` names."""
+    listed: dict[str, str] = {}
+    for path in reading.with_suffix(".txt"):
+        image_set = set_of(path.stem, "")
+        if image_set and PurePosixPath(_first_line(path).strip()).suffix.lower() in SUFFIXES:
+            lines = reading.text(path).replace("\\", "/").split("\n")
+            listed |= {PurePosixPath(line.strip()).stem: image_set for line in lines}
+            reading.use(path)
+    return listed
+
+
+def _key_of(path: Path, root: Path) -> PurePosixPath:
+    """The path of a picture and of its label file without what tells their folders apart.
+
+    >>> _key_of(Path("train/images/a.jpg"), Path()), _key_of(Path("train_labels/x/a.txt"), Path())
+    (PurePosixPath('train/a'), PurePosixPath('train/x/a'))
+    """
+    *folders, stem = path.relative_to(root).with_suffix("").parts
+    return PurePosixPath(*(set_of_folder(each) if _is_of_kind(each) else each for each in folders), stem)
+
+
+def _is_of_kind(folder: str) -> bool:
+    words = [word for word in words_of(folder) if not set_of_folder(word)]
+    return bool(words) and _OF_KINDS.issuperset(words)
+
+
+def _read_set(
+    reading: Reading, image_set: str, files: _Files, names: Sequence[str]
+) -> Iterator[AnnotatedSet]:
+    if not files.labels:
+        return  # pictures alone, which have no annotation
+    _tell_of_pictures_alone(reading, image_set, files)
+    keys = sorted({*files.labels, *files.pictures})
+    shown = {key: files.pictures.get(key, str(key)) for key in keys}
+    named = image_names(shown.values())
+    named.tell(reading.problems)
+    images = {key: named.of[file] for key, file in shown.items()}
+    paths = {images[key]: file for key, file in shown.items()}
+    sizes = sizes_of_pictures(reading.unpacked, reading.role, paths)
+    without = [
+        files.labels[key] for key, image in images.items() if image not in sizes and key in files.labels
+    ]
+    reason = "of no image that was sent; boxes are shares of its width and height, so send the image here or in the zone for images"
+    reading.refuse(without, "no-picture", reason)
+    before = reading.problems.total
+    found = _Objects()
+    for key, path in sorted(files.labels.items()):
+        _read_labels(reading, path, images[key], names, found)
+    if found.four_points and found.four_points == len(found.image):
+        message = (
+            "every line has four points: rotated boxes (OBB), which are not scored, or polygons, which nothing tells apart from these; "
+            "send upright boxes (class, centre, width and height), or COCO's JSON for masks"
+        )
+        reading.problems.add(
+            Problem("four-points", Rule(message), reading.name(files.labels[min(files.labels)]))
+        )
+    if len(found.image) > reading.limits.boxes:
+        message = f"at most {reading.limits.boxes:,} objects are allowed"
+        reading.problems.add(Problem("too-many-boxes", Rule(message)))
+    if reading.problems.total > before or without or named.clashes:
+        reading.invalid.append(ListedImages(image_set, {image: sizes.get(image) for image in paths}, paths))
+        return
+    if found.polygons:
+        message = (
+            f"{found.polygons:,} of {len(found.image):,} objects of {image_set} are polygons, which are read as the boxes around them; "
+            "for masks send COCO's JSON"
+        )
+        reading.problems.warn(Problem("polygons", Rule(message)))
+    _tell_of_odd_ends(reading, image_set, found)
+    yield _annotated(reading, image_set, found, names, paths, sizes)
+
+
+def _annotated(
+    reading: Reading,
+    image_set: str,
+    found: _Objects,
+    names: Sequence[str],
+    paths: Mapping[str, str],
+    sizes: Mapping[str, Size],
+) -> AnnotatedSet:
+    sides = np.array([sizes[image] for image in found.image], np.float64).reshape(-1, 2)
+    corners = np.array(found.corners, np.float64).reshape(-1, 4)
+    truth = GroundTruth.from_arrays(
+        found.image, [names[label] for label in found.label], corners * np.tile(sides, 2), convention="half-open",
+        images=tuple(paths), classes=tuple(names), sizes=np.array([sizes[image] for image in paths]),
+    )  # fmt: skip
+    return AnnotatedSet(image_set, YOLO, reading.unpacked.dataset, reading.own(truth, image_set), paths)
+
+
+def _tell_of_pictures_alone(reading: Reading, image_set: str, files: _Files) -> None:
+    alone = sorted(files.pictures.keys() - files.labels.keys())
+    if alone:
+        count = "1 image has" if len(alone) == 1 else f"{len(alone):,} images have"
+        words = f"{count} no label file, such as {{}}: {image_set} has them as images without objects"
+        reading.problems.warn(Problem("no-label-file", Rule(words, files.pictures[alone[0]])))
+
+
+def _tell_of_odd_ends(reading: Reading, image_set: str, found: _Objects) -> None:
+    """Warn of label files that are empty, or cut off perhaps: of those whose last line has no end where others end theirs."""
+    if found.empty:
+        count = (
+            "1 label file is empty"
+            if len(found.empty) == 1
+            else f"{len(found.empty):,} label files are empty"
+        )
+        words = f"{count}, such as {{}}: {image_set} has their images without objects"
+        reading.problems.warn(Problem("empty-label-file", Rule(words, reading.name(found.empty[0]))))
+    if found.open_ended and found.whole:
+        of = len(found.open_ended) + len(found.whole)
+        words = f"{len(found.open_ended):,} of {of:,} label files of {image_set} end within a line, such as {{}}; send them again if they were cut off"
+        reading.problems.warn(Problem("no-line-end", Rule(words, reading.name(found.open_ended[0]))))
+
+
+# lines
+
+
+def _read_labels(reading: Reading, path: Path, image: str, names: Sequence[str], found: _Objects) -> None:
+    text = reading.text(path)
+    if text.strip():
+        (found.whole if text.endswith("\n") else found.open_ended).append(path)
+    else:
+        found.empty.append(path)
+    for number, line in enumerate(text.split("\n"), 1):
+        fields = line.split()
+        if not fields:
+            continue
+        flaw = _flaw_of(fields, names)
+        if flaw is not None:
+            code, rule = flaw
+            reading.problems.add(Problem(code, rule, reading.name(path), number))
+            continue
+        values = [float(each) for each in fields[1:]]
+        found.image.append(image)
+        found.label.append(int(fields[0]))
+        found.polygons += len(fields) > _BOX
+        found.four_points += len(fields) == _FOUR_POINTS
+        found.corners.append(_corners(values))
+
+
+def _flaw_of(fields: Sequence[str], names: Sequence[str]) -> tuple[str, Rule] | None:
+    """The first thing that is wrong in a line, as a code and a rule; None if there is nothing."""
+    if not (fields[0].isascii() and fields[0].isdigit() and len(fields[0]) < 10):
+        return "bad-number", Rule("expected a whole number of a class first, found {}", fields[0])
+    if int(fields[0]) >= len(names):
+        words = f"expected a number of one of the {len(names):,} classes, counted from 0, found {{}}"
+        return "unknown-class", Rule(words, fields[0])
+    if len(fields) == _WITH_CONFIDENCE:
+        return "confidence", Rule(
+            f"{_EXPECTED}; a sixth field seems to be a confidence, which predictions have"
+        )
+    if len(fields) != _BOX and (len(fields) < 7 or len(fields) % 2 == 0):
+        return "field-count", Rule(f"{_EXPECTED}, found {len(fields)} fields")
+    wrong = next((each for each in fields[1:] if not _is_share(each)), None)
+    if wrong is not None:
+        return "not-a-share", Rule(
+            "expected shares of the image's width and height from 0 to 1, found {}", wrong
+        )
+    return None
+
+
+def _is_share(text: str) -> bool:
+    try:
+        return 0 <= float(text) <= 1
+    except ValueError:
+        return False
+
+
+def _corners(values: Sequence[float]) -> tuple[float, ...]:
+    """Left, top, right and bottom of a box or around a polygon.
+
+    >>> _corners([0.5, 0.5, 0.5, 0.25]), _corners([0.1, 0.2, 0.5, 0.25, 0.3, 0.75])
+    ((0.25, 0.375, 0.75, 0.625), (0.1, 0.2, 0.5, 0.75))
+    """
+    if len(values) == _BOX - 1:
+        x, y, width, height = values
+        return x - width / 2, y - height / 2, x + width / 2, y + height / 2
+    across, down = values[::2], values[1::2]
+    return min(across), min(down), max(across), max(down)
+
+
+# classes
+
+
+def _names(reading: Reading) -> Sequence[str] | None:
+    """The names of the classes; None where files that name them have problems or contradict each other."""
+    found: dict[tuple[str, ...], Path] = {}
+    is_fit = True
+    for path in _class_files(reading):
+        reading.use(path)
+        text = reading.text(path)
+        is_settings = path.suffix.lower() in _SETTINGS
+        settings = _settings_in(reading, path, text) if is_settings else None
+        if is_settings and settings is None:
+            is_fit = False
+            continue
+        names = names_of(settings) if is_settings else tuple(map(str.strip, text.rstrip().splitlines()))
+        if not names or len(set(names)) < len(names) or not all(map(is_class_name, names)):
+            expected = (
+                "a list, or a mapping of 0, 1, … to names, as 'names'"
+                if is_settings
+                else "a name in each line"
+            )
+            rule = Rule(f"expected classes with different names: {expected}")
+            reading.problems.add(Problem("class-name", rule, reading.name(path)))
+            is_fit = False
+        elif settings and "kpt_shape" in settings:
+            rule = Rule("'kpt_shape' says that the labels are poses, which are not scored; send boxes")
+            reading.problems.add(Problem("poses", rule, reading.name(path)))
+            is_fit = False
+        else:
+            found.setdefault(names, path)
+            _tell_of_count(reading, path, names, settings)
+    if len(found) > 1:
+        one, other = list(found.values())[:2]
+        rule = Rule("this file and {} name other classes; send one of them", reading.name(other))
+        reading.problems.add(Problem("two-lists", rule, reading.name(one)))
+        is_fit = False
+    if not is_fit:
+        return None
+    return next(iter(found)) if found else _numbered(reading)
+
+
+def _settings_in(reading: Reading, path: Path, text: str) -> Mapping[str, Any] | None:
+    """What a file of settings says; None where it has problems."""
+    document = plain_yaml.read(text.encode(), _LONGEST)
+    for each in document.problems:
+        rule = Rule("these settings cannot be read: {}", each.message)
+        reading.problems.add(Problem("settings", rule, reading.name(path), each.line))
+    return None if document.problems or not isinstance(document.value, dict) else document.value
+
+
+def _tell_of_count(
+    reading: Reading, path: Path, names: Sequence[str], settings: Mapping[str, Any] | None
+) -> None:
+    count = (settings or {}).get("nc")
+    if count not in (None, str(len(names))):
+        words = f"'nc' says {{}}, but there are {len(names):,} names; a class may be missing, and others have its number then"
+        reading.problems.warn(Problem("class-count", Rule(words, count), reading.name(path)))
+
+
+def _numbered(reading: Reading) -> Sequence[str]:
+    """Classes without names are called by their numbers, up to the largest that is used."""
+    most = 0
+    for path in evidence(reading):
+        for line in path.read_text("utf-8-sig", "replace").splitlines():
+            if _OBJECT.fullmatch(line):
+                most = max(most, min(int(line.split()[0]), 9999))
+    message = "there is no data.yaml, obj.names or classes.txt with the names of classes; classes are called class0, class1, …"
+    reading.problems.warn(Problem(NO_CLASS_NAMES, Rule(message)))
+    return tuple(f"class{number}" for number in range(most + 1))
+
+
+def names_of(settings: Any) -> tuple[str, ...]:
+    """The classes that the settings of a `data.yaml` name, in a list or in a mapping of 0, 1, …; none where they do neither.
+
+    >>> names_of({"names": ["traffic light", "car"]}), names_of({"names": {"1": "dog", "0": "cat"}}), names_of({"names": "cat"})
+    (('traffic light', 'car'), ('cat', 'dog'), ())
+    """
+    named = settings.get("names") if isinstance(settings, dict) else None
+    if isinstance(named, list):
+        named = {str(place): name for place, name in enumerate(named)}
+    if not isinstance(named, dict) or set(named) != set(map(str, range(len(named)))):
+        return ()
+    names = [named[str(place)] for place in range(len(named))]
+    return tuple(name.strip() for name in names) if all(isinstance(name, str) for name in names) else ()

@@ -1,0 +1,50 @@
+"""What organisers say of tables that do not say it themselves: what their columns hold, and their encoding."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pydantic import BaseModel
+
+from app.core.errors import FieldsError
+from app.intake.reports import COLUMNS, OddTable, TableChoice
+
+
+class TableRequest(BaseModel):
+    """What each column of a table holds, in their order and empty for one that is not read, or the table's encoding."""
+
+    columns: list[str] = []
+    has_names: bool = True
+    encoding: str = ""
+
+    def after(self, odd_tables: Sequence[OddTable], before: TableChoice) -> TableChoice:
+        """The choice for the table whose columns or encoding it is about, beside what was chosen before. Raises FieldsError."""
+        odd = next((each for each in odd_tables if bool(each.columns) == bool(self.columns)), odd_tables[0])
+        if odd.encodings:
+            if self.encoding not in odd.encodings:
+                raise FieldsError({"encoding": f"choose one of {', '.join(odd.encodings)}"})
+            return replace(before, encoding=self.encoding)
+        if flaw := _flaw_of(self.columns, len(odd.columns)):
+            raise FieldsError({"columns": flaw})
+        return replace(before, columns=tuple(self.columns), has_names=self.has_names)
+
+
+def _flaw_of(columns: list[str], count: int) -> str:
+    """What is wrong with the choice of columns; empty if nothing is.
+
+    >>> _flaw_of(["image", "class", ""], 3), _flaw_of(["image", "class", "class"], 3)
+    ('', 'two columns cannot both hold the class')
+    """
+    found = Counter(filter(None, columns))
+    twice = [each for each, number in found.items() if number > 1]
+    has_box = {"left", "top"} <= found.keys() and (
+        {"right", "bottom"} <= found.keys() or {"width", "height"} <= found.keys()
+    )
+    has_side = not found.keys().isdisjoint(("left", "top", "right", "bottom"))
+    if len(columns) != count or not set(found) <= set(COLUMNS):
+        return f"say for each of {count} columns whether it holds {', '.join(COLUMNS)} or is not read"
+    if twice:
+        return f"two columns cannot both hold the {twice[0]}"
+    if "image" not in found or not (has_box or ("class" in found and not has_side)):
+        return "one column has to hold the image, and others its class, or the left, top, right and bottom (or width and height) of a box"
+    return ""

@@ -1,0 +1,62 @@
+"""What the sample challenge says about itself."""
+
+from typing import Final
+
+TITLE: Final = "Sample challenge"
+TAGLINE: Final = "Find balls, birds, boats and seven other things in drawn scenes, by day and by night."
+OVERVIEW: Final = """\
+Ten classes of things stand, swim and fly in drawn scenes: meadows, towns, shores and lakes, at noon, at dusk, at night and in snow. Your method
+says **what** is in an image, **where** it is, **which pixels** belong to it, and **what people do**. It is a whole challenge in the manner of
+PASCAL VOC, small enough to try in an afternoon.
+
+1. Get the images of `test`, and `train` with its annotation, on the page *Data*. The development kit has everything else, and a baseline.
+2. Run `python3 baseline.py images train test 1` in the kit's folder, or your own method.
+3. Check the archive as often as you like. Only what you submit as a method's result is scored and counted.
+
+*Everything here is made up*: the scenes are drawn by a program, and teams, methods and results belong to nobody. The scores are real: they
+come from the same checks, the same scorer and the same leaderboards as those of any other challenge.
+"""
+RULES: Final = """\
+Methods may use the images of `train`, `val` and `pilot`. With *any data*, everything else is allowed, too, except the images of `test`.
+"""
+ORGANISERS: Final = (
+    "Made up, like everything here. Use the link that `make run` prints to become an organiser yourself."
+)
+ASKED_BY: Final = "lantern"  # the key of a team
+NEWS: Final = (
+    (
+        33.0,
+        "The pilot is open",
+        (
+            "Training images with annotation and the images of `pilot` are on the page *Data*. The pilot is open for three weeks; its "
+            "details are shown once it is over."
+        ),
+    ),
+    (
+        15.0,
+        "The test set is open",
+        (
+            "The images of `test` are on the page *Data*. Every team may submit three results a week for each task. What the annotation "
+            "says about an image stays hidden; scores are shown in tenths of a percent."
+        ),
+    ),
+    (
+        2.0,
+        "One week to go",
+        (
+            "Thank you for the results so far. A hint for detectors: on most leaderboards, kites that are taken for birds cost more than "
+            "loose boxes do. The error analysis of your results on `val` shows whether that is so for yours."
+        ),
+    ),
+)
+"""Announcements: how many days before the first start each was published, its title and its text."""
+QUESTION: Final = (
+    "Do distant people count?",
+    "Some people on the far side of the meadows are smaller than 20 pixels. Is a method punished for missing them?",
+    (
+        "No. What is less than 26 pixels wide and high is annotated as *difficult*: it counts neither as missed if you do not find it, nor as a false "
+        "positive if you do."
+    ),
+)
+"""A question with its answer: title, what was asked, what was answered."""
+ASKED, ANSWERED = 12.4, 12.1  # days before the first start

@@ -1,0 +1,243 @@
+"""YOLO's labels in the layouts of Ultralytics, Roboflow, Label Studio and CVAT."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from app.core import plain_yaml
+from app.intake.formats.yolo import names_of
+from tests.pages.data_sets import jpeg
+from tests.rules.formats.builders import Read, read
+
+SETTINGS = b"train: ../train/images\nnc: 2\nnames: ['cat', 'traffic light']\n"
+A = b"0 0.5 0.5 0.2 0.5\n1 0.1 0.1 0.2 0.2\n"
+B, EMPTY = b"1 0.5 0.5 0.1 0.1", b""
+ONE, TWO = jpeg(50, 40), jpeg(50, 40, shade=9)
+
+EXPORTS: dict[str, tuple[dict[str, bytes], list[str]]] = {
+    "Ultralytics": (
+        {
+            "dataset/data.yaml": b"path: .\nnames:\n  0: cat\n  1: traffic light\n",
+            "dataset/images/train/a.jpg": ONE, "dataset/labels/train/a.txt": A,
+            "dataset/images/val/b.jpg": TWO, "dataset/labels/val/b.txt": B,
+            "dataset/labels/train.cache": b"\x80",
+        },
+        ["train", "val"],
+    ),
+    "Roboflow": (
+        {
+            "data.yaml": SETTINGS, "README.roboflow.txt": b"Exported by a tool",
+            "train/images/a.jpg": ONE, "train/labels/a.txt": A, "valid/images/b.jpg": TWO, "valid/labels/b.txt": B,
+        },
+        ["train", "val"],
+    ),
+    "Label Studio": (
+        {
+            "classes.txt": b"cat\ntraffic light\n", "notes.json": b'{"categories": []}',
+            "images/a.jpg": ONE, "labels/a.txt": A, "images/b.jpg": TWO, "labels/b.txt": EMPTY,
+        },
+        ["val"],
+    ),
+    "CVAT": (
+        {
+            "obj.names": b"cat\r\ntraffic light\r\n", "obj.data": b"classes = 2\nnames = data/obj.names\n",
+            "train.txt": b"data/obj_train_data/a.jpg\ndata/obj_train_data/b.jpg\n",
+            "obj_train_data/a.jpg": ONE, "obj_train_data/a.txt": A, "obj_train_data/b.jpg": TWO, "obj_train_data/b.txt": EMPTY,
+        },
+        ["train"],
+    ),
+    "LabelImg": ({"classes.txt": b"cat\ntraffic light", "a.jpg": ONE, "a.txt": A, "b.jpg": TWO, "b.txt": EMPTY}, ["val"]),
+}  # fmt: skip
+
+
+def one(folder: Path, label: bytes, settings: bytes = SETTINGS, **more: bytes) -> Read:
+    """A picture with these labels."""
+    files: Mapping[str, bytes] = {"data.yaml": settings, "images/a.jpg": ONE, "labels/a.txt": label}
+    return read(folder, {**files, **more})
+
+
+@pytest.mark.parametrize("tool", EXPORTS)
+def test_every_layout_is_read(tool: str, tmp_path: Path) -> None:
+    files, names = EXPORTS[tool]
+
+    found = read(tmp_path, files)
+
+    assert found.problems == []
+    assert [each.name for each in found.report.sets] == names
+    assert sum(each.images for each in found.report.sets) == 2
+    assert [each.without_picture for each in found.report.sets] == [0] * len(names)
+    truth = found.truths["public-0"]
+    assert truth.lists.classes == ("cat", "traffic light")
+    assert truth.tables.objects.boxes.tolist() == [[20, 10, 30, 30], [0, 0, 10, 8]]
+
+
+def test_sizes_come_from_the_zone_for_images(tmp_path: Path) -> None:
+    found = read(tmp_path, {"data.yaml": SETTINGS, "labels/a.txt": A}, images={"a.jpg": ONE})
+
+    assert found.problems == []
+    assert found.truth.tables.objects.boxes.tolist() == [[20, 10, 30, 30], [0, 0, 10, 8]]
+
+
+def test_labels_without_a_picture_are_a_problem_that_names_the_way_out(tmp_path: Path) -> None:
+    found = read(tmp_path, {"data.yaml": SETTINGS, "labels/a.txt": A, "labels/b.txt": A})
+
+    assert found.problems == [
+        (
+            "labels/a.txt: 2 files like this one are of no image that was sent; boxes are shares of its width and height, so send the "
+            "image here or in the zone for images"
+        )
+    ]
+
+
+def test_pictures_without_labels_are_images_without_objects_and_told(tmp_path: Path) -> None:
+    found = one(tmp_path, A, **{"images/b.jpg": TWO})
+
+    assert (found.problems, found.truth.lists.images) == ([], ("a", "b"))
+    assert any("1 image has no label file, such as images/b.jpg" in each for each in found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (b"2 0.5 0.5 0.1 0.1", "expected a number of one of the 2 classes, counted from 0, found 2"),
+        (b"cat 0.5 0.5 0.1 0.1", "expected a whole number of a class first, found cat"),
+        (b"0 0.5 x 0.1 0.1", "expected shares of the image's width and height from 0 to 1, found x"),
+        (b"0 250 100 30 20", "expected shares of the image's width and height from 0 to 1, found 250"),
+        (b"0 0.5 0.5 nan 0.1", "expected shares of the image's width and height from 0 to 1, found nan"),
+        (b"0 0.5 0.5 0.1 0.1 0.9", "a sixth field seems to be a confidence, which predictions have"),
+        (b"0 0.5 0.5", "found 3 fields"),
+    ],
+)
+def test_a_line_that_is_wrong_is_told_with_its_number(line: bytes, told: str, tmp_path: Path) -> None:
+    [problem] = one(tmp_path, b"0 0.5 0.5 0.1 0.1\n\n" + line).problems
+
+    assert problem.startswith("labels/a.txt:3: ")
+    assert problem.endswith(told)
+
+
+def test_polygons_are_read_as_boxes_with_a_warning(tmp_path: Path) -> None:
+    found = one(tmp_path, b"0 0.1 0.25 0.5 0.25 0.5 0.75\n" + A)
+
+    assert found.problems == []
+    assert found.truth.tables.objects.boxes[0].tolist() == [5, 10, 25, 30]
+    assert any("1 of 3 objects of val are polygons" in each for each in found.warnings)
+
+
+def test_nothing_but_four_points_is_refused(tmp_path: Path) -> None:
+    [problem] = one(tmp_path, b"0 0.1 0.1 0.5 0.2 0.4 0.6 0.1 0.5\n").problems
+
+    assert problem.startswith(
+        "labels/a.txt: every line has four points: rotated boxes (OBB), which are not scored"
+    )
+
+
+def test_settings_that_are_no_plain_yaml_are_a_problem_that_names_the_line(tmp_path: Path) -> None:
+    settings = b'path: "C:\\data"\nnames: [cat, traffic light]\n'
+
+    [problem] = one(tmp_path, A, settings).problems
+
+    assert problem.startswith("data.yaml:1: these settings cannot be read: this is not YAML: ")
+
+
+def test_another_number_of_classes_than_the_settings_say_is_told(tmp_path: Path) -> None:
+    found = one(tmp_path, A, SETTINGS.replace(b"nc: 2", b"nc: 3"))
+
+    assert found.problems == []
+    assert any("'nc' says 3, but there are 2 names" in each for each in found.warnings)
+
+
+def test_poses_are_refused(tmp_path: Path) -> None:
+    [problem] = one(tmp_path, A, SETTINGS + b"kpt_shape: [17, 3]\n").problems
+
+    assert (
+        problem == "data.yaml: 'kpt_shape' says that the labels are poses, which are not scored; send boxes"
+    )
+
+
+def test_two_lists_of_classes_that_differ_are_a_problem(tmp_path: Path) -> None:
+    [problem] = one(tmp_path, A, **{"labels/classes.txt": b"dog\ncat\n"}).problems
+
+    assert problem == "data.yaml: this file and labels/classes.txt name other classes; send one of them"
+
+
+def test_another_encoding_of_names_is_a_problem_that_names_the_line(tmp_path: Path) -> None:
+    files = {"images/a.jpg": ONE, "labels/a.txt": A, "classes.txt": "cat\nbär\n".encode("cp1252")}
+
+    assert read(tmp_path, files).problems == [
+        "classes.txt:2: this line is not UTF-8; save the file as text in UTF-8"
+    ]
+
+
+def test_label_files_that_are_empty_or_perhaps_cut_off_are_told_with_their_count(tmp_path: Path) -> None:
+    found = one(
+        tmp_path,
+        A,
+        **{
+            "images/b.jpg": TWO,
+            "labels/b.txt": A.strip(),
+            "images/c.jpg": jpeg(shade=3),
+            "labels/c.txt": b"",
+        },
+    )
+
+    assert {
+        "1 label file is empty, such as labels/c.txt: val has their images without objects",
+        "1 of 2 label files of val end within a line, such as labels/b.txt; send them again if they were cut off",
+    } <= {*found.warnings}
+
+
+def test_classes_without_names_are_called_by_their_numbers(tmp_path: Path) -> None:
+    found = read(tmp_path, {"images/a.jpg": ONE, "labels/a.txt": A})
+
+    assert found.truth.lists.classes == ("class0", "class1")
+    assert "no-class-names" in found.codes
+
+
+def test_of_hidden_labels_nothing_is_quoted(tmp_path: Path) -> None:
+    files = {"data.yaml": SETTINGS, "labels/a.txt": b"0 0.1 0.1 0.1 0.1\nsecret 1 2 3 4\n0 7 0.1 0.1 0.1"}
+
+    found = read(tmp_path, files, role="hidden", images={"a.jpg": ONE})
+
+    assert [each.message for each in found.report.problems] == [
+        "expected a whole number of a class first, found …",
+        "expected shares of the image's width and height from 0 to 1, found …",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["names:\n- 'it''s'\n- b", 'names: [ "it\'s",\n b, ]', "names:\n  '0': it's # x\n\n  1: b\nnc: 2", "names: {0: it's, 1: b}"],
+)  # fmt: skip
+def test_names_are_read_in_every_way_that_tools_write_them(text: str) -> None:
+    assert names_of(plain_yaml.read(text.encode(), 100).value) == ("it's", "b")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "names: 3", "names:\n  1: a\n  2: b", "names: [[a], [b]]", "names: {00: a, 1: b}", "names: []"],
+)
+def test_names_that_are_written_in_another_way_are_none(text: str) -> None:
+    assert names_of(plain_yaml.read(text.encode(), 100).value) == ()
+
+
+def test_folders_may_be_called_by_their_set_and_what_is_in_them(tmp_path: Path) -> None:
+    files = {"classes.txt": b"cat\ndog\n"}
+    for number, name in enumerate(("train", "val")):
+        files |= {f"{name}_images/a.jpg": jpeg(shade=number), f"{name}_labels/a.txt": b"0 .5 .5 .2 .2\n"}
+
+    found = read(tmp_path, files)
+
+    assert found.problems == []
+    assert {each.name: (each.images, each.objects) for each in found.report.sets} == {
+        "train": (1, 1),
+        "val": (1, 1),
+    }
+
+
+def test_two_pictures_of_one_label_file_are_a_problem(tmp_path: Path) -> None:
+    pictures = {"images/a.jpg": jpeg(), "images/a.jpeg": jpeg(shade=1)}
+
+    found = read(tmp_path, {**pictures, "labels/a.txt": b"0 .5 .5 .2 .2\n", "classes.txt": b"cat\n"})
+
+    assert {each.code for each in found.report.problems} == {"two-pictures"}
