@@ -86,7 +86,7 @@ class Walk:
         def done() -> dict[str, Any] | None:
             found: dict[str, Any] = good(self.site.organiser.http.get(address))
             is_done = found["rescore"]["done"] == found["rescore"]["total"]
-            return found if is_done and all(row["new"] is not None for row in found["rows"]) else None
+            return found if is_done and all(row["state"] != "waiting" for row in found["rows"]) else None
 
         assert eventually(lambda: done() is not None, LIMIT)
         found = done()
