@@ -293,6 +293,8 @@ def test_folders_that_contradict_the_classes_of_a_table_are_told(tmp_path: Path)
 
         assert found.problems == []
         assert [each for each in found.warnings if "folder" in each] == [
-            f"1 file lies in a folder that is named after another class than those of its image in {image_set}, such as {file}; "
-            "names of folders are not read"
+            (
+                f"1 file lies in a folder that is named after another class than those of its image in {image_set}, "
+                f"such as {file}; names of folders are not read"
+            )
         ]
