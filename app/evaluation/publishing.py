@@ -1,6 +1,6 @@
 """The new scores of a re-scoring for a new ground truth: organisers look at a preview, and one of them publishes or discards them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import sha256
@@ -15,6 +15,7 @@ from app.challenges import challenges
 from app.core.access import Actor
 from app.core.errors import ConflictError
 from app.evaluation import rescoring
+from app.evaluation.rescoring import Unscored
 from app.jobs import events, heartbeats
 from app.models import Board, Decision, EventKind, GroundTruth, Phase, Rescore, Run, User
 from app.platform import Platform
@@ -40,12 +41,17 @@ class Readiness:
     """Whether the new scores of a re-scoring can be published.
 
     seen: changes with everything that decides what would be published, other than results that arrive; refusal: why they cannot
-    be published now, if they cannot; late: how many results arrived meanwhile and are still being scored.
+    be published now, if they cannot; unscored: what has still to be scored, by competition.
     """
 
     seen: str
     refusal: str | None
-    late: int
+    unscored: Mapping[int, Unscored]
+
+    @property
+    def late(self) -> int:
+        """How many results arrived meanwhile and are not scored yet."""
+        return sum(each.late for each in self.unscored.values())
 
 
 def readiness(session: Session, rescore: Rescore) -> Readiness:
@@ -59,22 +65,11 @@ def readiness(session: Session, rescore: Rescore) -> Readiness:
     kept = session.scalars(
         select(Run.id).where(Run.rescore_id == rescore.id, Run.decision == Decision.KEEP).order_by(Run.id)
     ).all()
-    waiting, late = _unfinished(session, rescore)
-    refusal = _refusal(session, rescore, waiting)
+    unscored = rescoring.unscored(session, rescore)
+    refusal = _refusal(session, rescore, sum(each.first for each in unscored.values()))
     is_complete = refusal is None  # who looked before that has not seen the scores
     facts = rescore.id, phase.closes_at, [tuple(row) for row in boards], [*kept], is_complete
-    return Readiness(sha256(repr(facts).encode()).hexdigest()[:16], refusal, late)
-
-
-def _unfinished(session: Session, rescore: Rescore) -> tuple[int, int]:
-    """Count the unfinished runs of a re-scoring: of results that were there when it started, and of those that arrived since."""
-    statement = select(
-        func.count().filter(Run.queued_at <= rescore.created_at),
-        func.count().filter(Run.queued_at > rescore.created_at),
-    )
-    own = Run.rescore_id == rescore.id, Run.state.in_(rescoring.UNFINISHED)
-    waiting, late = session.execute(statement.where(*own)).one()
-    return waiting, late
+    return Readiness(sha256(repr(facts).encode()).hexdigest()[:16], refusal, unscored)
 
 
 def _refusal(session: Session, rescore: Rescore, waiting: int) -> str | None:

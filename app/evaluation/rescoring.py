@@ -6,7 +6,7 @@ re-scoring is confirmed from the start.
 
 import enum
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -149,6 +149,14 @@ class RescorePlan:
     confirmed: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Unscored:
+    """How many results of a board a re-scoring has still to score. first: that were there when it started; late: that arrived since."""
+
+    first: int
+    late: int
+
+
 def rescore_refusal(state: ResultState) -> str | None:
     """Return why a result in this state cannot be scored again, or None if it can.
 
@@ -207,8 +215,6 @@ def _is_scored_again(phase_id: int) -> ColumnElement[bool]:
 
 def queue_missing_runs(session: Session, rescore: Rescore) -> int:
     """Queue a run for every result that is scored again and has no run of this re-scoring yet. Returns the number of runs."""
-    existing = aliased(Run)
-    has_run = exists().where(existing.result_id == Result.id, existing.rescore_id == rescore.id)
     new_runs = (
         select(
             Result.id, literal(rescore.id), literal(rescore.ground_truth_id), Board.protocol,
@@ -216,14 +222,35 @@ def queue_missing_runs(session: Session, rescore: Rescore) -> int:
         )
         .join(Result.method)
         .join(Board, (Board.phase_id == Result.phase_id) & (Board.competition == Result.competition))
-        .where(
-            _is_scored_again(rescore.phase_id),
-            Result.id == rescore.result_id if rescore.result_id is not None else true(),
-            ~has_run,
-        )
+        .where(_lacks_run(rescore))
         .order_by(Result.id)
     )  # fmt: skip
     return _queue(session, new_runs)
+
+
+def _lacks_run(rescore: Rescore) -> ColumnElement[bool]:
+    """The condition for results that a re-scoring scores, and that have no run of it yet."""
+    existing = aliased(Run)
+    has_run = exists().where(existing.result_id == Result.id, existing.rescore_id == rescore.id)
+    is_chosen = Result.id == rescore.result_id if rescore.result_id is not None else true()
+    return and_(_is_scored_again(rescore.phase_id), is_chosen, ~has_run)
+
+
+def unscored(session: Session, rescore: Rescore) -> dict[int, Unscored]:
+    """Count, for each board, the results that an open re-scoring has still to score."""
+    is_late = Run.queued_at > rescore.created_at
+    runs = (
+        select(Result.competition, func.count().filter(~is_late), func.count().filter(is_late))
+        .join(Run.result)
+        .where(Run.rescore_id == rescore.id, Run.state.in_(UNFINISHED))
+        .group_by(Result.competition)
+    )
+    found = {competition: Unscored(first, late) for competition, first, late in session.execute(runs)}
+    arrived = select(Result.competition, func.count()).where(_lacks_run(rescore)).group_by(Result.competition)
+    for competition, count in session.execute(arrived):
+        before = found.get(competition, Unscored(0, 0))
+        found[competition] = replace(before, late=before.late + count)
+    return found
 
 
 def _queue(session: Session, new_runs: Select[*tuple[Any, ...]]) -> int:

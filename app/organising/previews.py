@@ -15,7 +15,7 @@ from app.challenges.challenges import PhaseView
 from app.core.access import Actor
 from app.core.errors import NotFoundError
 from app.evaluation import publishing, rescoring
-from app.evaluation.rescoring import RescoreView
+from app.evaluation.rescoring import RescoreView, Unscored
 from app.models import (
     Board,
     ClassScore,
@@ -84,7 +84,7 @@ class BoardSummary:
     changed: int
     moved: int
     failed: int  # could not be scored, whatever was decided
-    waiting: int
+    waiting: int  # have still to be scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,9 @@ def preview(
         )
         boards = {number: [*_ranked(rows)] for number, rows in _rows(session, rescore).items()}
     head = replace(head, rescore=view, seen=ready.seen, refusal=ready.refusal, late=ready.late)
-    summaries = tuple(_summary(phase, number, rows) for number, rows in boards.items() if rows)
+    summaries = tuple(
+        _summary(phase, number, rows, ready.unscored.get(number)) for number, rows in boards.items() if rows
+    )
     chosen = competition if competition is not None else next((each.competition for each in summaries), None)
     if chosen is None:
         return head
@@ -244,7 +246,9 @@ def _ranked(rows: Collection[PreviewRow]) -> Iterator[PreviewRow]:
     yield from sorted(ranked, key=key)
 
 
-def _summary(phase: PhaseView, competition: int, rows: Collection[PreviewRow]) -> BoardSummary:
+def _summary(
+    phase: PhaseView, competition: int, rows: Collection[PreviewRow], unscored: Unscored | None
+) -> BoardSummary:
     scored = [row for row in rows if row.state is PreviewState.SCORED]
     return BoardSummary(
         competition=competition,
@@ -253,5 +257,5 @@ def _summary(phase: PhaseView, competition: int, rows: Collection[PreviewRow]) -
         changed=sum(row.old != row.new for row in scored),
         moved=sum(row.moves for row in rows),
         failed=sum(row.state in (PreviewState.UNDECIDED, PreviewState.KEPT) for row in rows),
-        waiting=sum(row.state is PreviewState.WAITING for row in rows),
+        waiting=unscored.first + unscored.late if unscored else 0,
     )

@@ -308,9 +308,11 @@ def test_a_result_that_arrives_meanwhile_is_shown_under_the_old_version_and_swit
 
     [result] = scene.ash.get(f"/api/v1/submissions/{late}").json()["results"]
     assert (result["state"], result["shown"]["ground_truth"], result["runs"]) == ("scored", 1, 1)
+    counts = [preview.look()]  # before a sweep has queued its run, and after it
     publishing.complete_previews(scene.platform)
     found = preview.look()
-    assert (found["late"], found["refusal"]) == (1, None)
+    for each in (*counts, found):
+        assert (each["late"], each["refusal"], each["boards"][0]["waiting"]) == (1, None, 1)
     assert preview.publish(found["seen"]).status_code == 204
     page = f"/organise/rescores/{found['id']}"
     polled = scene.organiser.get(page, headers={"HX-Request": "true"})
