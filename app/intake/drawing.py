@@ -32,7 +32,7 @@ COLOURS: Final = ("#e6194b", "#3cb44b", "#4363d8", "#f58231", "#911eb4", "#00808
 
 @dataclass(frozen=True, slots=True)
 class DrawnPicture:
-    """A picture as it was drawn. image: its name; classes: those that it shows by its annotation; boxes: how many were drawn."""
+    """A picture as it was drawn. image: what organisers know it by; classes: those that it shows by its annotation; boxes: how many were drawn."""
 
     image: str
     image_set: str
@@ -77,7 +77,7 @@ def draw(unpacked: Unpacked, sets: Sequence[AnnotatedSet], views: Mapping[str, M
     drawn, contents = [], []
     for place in spread(len(candidates)):
         each, image, made = candidates[place]
-        content, view = _drawn(each.name, image, made, annotations[id(each)])
+        content, view = _drawn(each, image, made, annotations[id(each)])
         drawn.append(view)
         contents.append(content)
     return pack(
@@ -109,7 +109,7 @@ class _Annotation:
 
 
 def _drawn(
-    image_set: str, image: str, made: MadeImages, annotation: _Annotation
+    found: AnnotatedSet, image: str, made: MadeImages, annotation: _Annotation
 ) -> tuple[bytes, DrawnPicture]:
     """Draw the boxes, or the label image, of a picture over it."""
     from PIL import Image, ImageDraw  # noqa: PLC0415 - needed only here
@@ -136,7 +136,9 @@ def _drawn(
     output = io.BytesIO()
     canvas.save(output, "JPEG", quality=QUALITY)
     classes = tuple(truth.lists.classes[label] for label in sorted(annotation.shown.get(image, ())))
-    return output.getvalue(), DrawnPicture(image, image_set, canvas.width, canvas.height, classes, len(rows))
+    return output.getvalue(), DrawnPicture(
+        found.called(image), found.name, canvas.width, canvas.height, classes, len(rows)
+    )
 
 
 def _with_labels(

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.images.matching import path_of
+from app.intake.formats.image_sets import says_train
 from app.intake.formats.pictures import pictures_of
 from app.intake.formats.reading import CLASS_FOLDERS, COCO, AnnotatedSet
 from app.intake.reports import HIDDEN, IMAGES, PUBLIC
@@ -63,7 +64,7 @@ def add_findings(
         problems = unpacked.problems[role]
         for problem in _of_boxes(each):
             problems.warn(problem)
-        if role == HIDDEN and is_whole:
+        if role == HIDDEN and is_whole and not says_train(each.name):
             for problem in _of_classes(each, named):
                 problems.warn(problem)
     _add_same_pictures(unpacked.problems[IMAGES], found, of_phases)
@@ -229,7 +230,7 @@ def _of_boxes(found: AnnotatedSet) -> Iterator[Problem]:
         ),
     ):
         if which.any():
-            images = [lists.images[place] for place in np.unique(objects.image[which]).tolist()]
+            images = [found.called(lists.images[place]) for place in np.unique(objects.image[which]).tolist()]
             first = int(np.argmax(which))
             numbers = " ".join(f"{number:g}" for number in objects.boxes[first].tolist())
             message = (
@@ -249,7 +250,7 @@ def _place_of(found: AnnotatedSet, row: int) -> str:
     if found.layout == COCO and coco is not None and not found.ignored:
         return f"annotations[{np.argsort(coco.image, kind='stable')[row]}]"
     number = "an object" if found.ignored else f"object {row - int(np.searchsorted(image, image[row])) + 1}"
-    return f"{number} of {found.truth.lists.images[image[row]]}"
+    return f"{number} of {found.called(found.truth.lists.images[image[row]])}"
 
 
 def row_hashes(*tables: NDArray[Any]) -> NDArray[np.uint64]:

@@ -154,9 +154,10 @@ def _read(
     invalid: dict[str, list[ListedImages]] = {}
     formats: dict[str, Format | None] = {}
     odd_tables: list[OddTable] = []
+    heads: dict[int, tuple[str, str]] = {}
     for role in (PUBLIC, HIDDEN):
         progress.note(f"reading the {role} annotation", 0)
-        reading = Reading(unpacked, role, limits, tables=wanted.tables)
+        reading = Reading(unpacked, role, limits, tables=wanted.tables, heads=heads)
         formats[role] = format_of(reading)
         try:
             sets[role] = read_annotation(reading, formats[role])

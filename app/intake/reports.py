@@ -328,8 +328,9 @@ class ImageFacts:
     largest: tuple[int, int] | None = None
 
 
-COLUMNS: Final = ("image", "class", "left", "top", "right", "bottom", "width", "height")
-"""What a column of a table may hold."""
+FLAG: Final = "0 or 1"
+COLUMNS: Final = ("image", "class", "left", "top", "right", "bottom", "width", "height", "set", FLAG)
+"""What a column of a table may hold; `FLAG`: whether the image shows the class that the column is called by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,8 +406,12 @@ class Report:
 
     @property
     def explained_tables(self) -> tuple[OddTable, ...]:
-        """A table whose encoding, and one whose columns organisers say; of several one that waits for its answer."""
-        waiting_last = sorted(self.tables, key=lambda each: (bool(each.columns), each.chosen is None))
+        """A table whose encoding, and one whose columns organisers say; of several one that waits for its answer and shows its columns."""
+
+        def key(each: OddTable) -> tuple[bool, bool, bool]:
+            return bool(each.columns), each.chosen is None, each.role == PUBLIC
+
+        waiting_last = sorted(self.tables, key=key)
         return tuple({bool(each.columns): each for each in waiting_last}.values())
 
     @property

@@ -194,6 +194,14 @@ def test_sets_of_one_name_or_without_the_task_are_refused() -> None:
     assert draft_rules.proposed_sets(SETS) == ("public-val", "hidden-test")
 
 
+@pytest.mark.parametrize("role", ["public", "hidden"])
+def test_no_set_for_training_is_proposed_unless_there_is_no_other(role: str) -> None:
+    sets = [found(role, name) for name in ("train", "day_train", "val", "test")]
+
+    assert draft_rules.proposed_sets(sets) == (f"{role}-val", f"{role}-test")
+    assert draft_rules.proposed_sets(sets[:1]) == (f"{role}-train",)
+
+
 def test_everything_is_said_in_plain_english() -> None:
     chosen = SETS[1:]
     closes = datetime(2027, 3, 31, 12, tzinfo=UTC)

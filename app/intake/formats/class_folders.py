@@ -18,6 +18,7 @@ from app.intake.formats.reading import (
     AnnotatedSet,
     Reading,
     is_class_name,
+    note_of,
 )
 from app.intake.reports import HIDDEN
 from heldout_scoring import GroundTruth, Problem, Rule
@@ -38,6 +39,18 @@ _EXAMPLES: Final = "such as train/cat/1.jpg and train/dog/2.jpg"
 
 def evidence(reading: Reading) -> list[Path]:
     """The folders of classes: two or more that hold pictures alone, none of them called as layouts call theirs."""
+    return [] if files_between(reading) else _folders(reading)
+
+
+def files_between(reading: Reading) -> list[Path]:
+    """Files that keep folders from being classes: annotation in them, or called like their pictures, which it may be about."""
+    folders, pictures = {*_folders(reading)}, reading.with_suffix(*PICTURE_SUFFIXES)
+    stems = {_stem(path) for path in pictures if path.parent in folders}
+    annotation = [path for path in reading.with_suffix(*ANNOTATION_SUFFIXES) if not note_of(path)]
+    return [path for path in annotation if path.parent in folders or _stem(path) in stems]
+
+
+def _folders(reading: Reading) -> list[Path]:
     pictures = reading.with_suffix(*PICTURE_SUFFIXES)
     folders = {path.parent for path in pictures if _is_in_class(path, reading.root)}
     names = {folder.name for folder in folders}
@@ -47,14 +60,10 @@ def evidence(reading: Reading) -> list[Path]:
     )  # of VOC's trees, in folders of their own
     if len(names) < 2 or is_of_masks or any(map(_is_of_layouts, names)):
         return []
-    annotation = reading.with_suffix(*ANNOTATION_SUFFIXES)
     lists = label_images.class_lists(reading)
     if any(path.name.lower() in label_images.TABLES for path in lists) or (
         lists and not _look(pictures[0])[1]
     ):
-        return []
-    stems = {_stem(path) for path in annotation}
-    if any(path.parent in folders for path in annotation) or any(_stem(path) in stems for path in pictures):
         return []
     return [] if _are_masks_of_others(pictures) else sorted(folders)
 
@@ -185,4 +194,5 @@ def _class_set(
     y_true[np.arange(len(images)), [place[pictures[image].parent.name] for image in images]] = 1
     truth = reading.own(GroundTruth.from_labels(y_true, images=images, classes=classes), image_set)
     files = {image: reading.name(pictures[image]) for image in images}
-    return AnnotatedSet(image_set, CLASS_FOLDERS, reading.unpacked.dataset, truth, files)
+    source = reading.name_of_folder(path.parent for path in pictures.values())
+    return AnnotatedSet(image_set, CLASS_FOLDERS, source, truth, files)

@@ -21,6 +21,7 @@ _SETS: Final[Mapping[str, str]] = MappingProxyType(
 )  # fmt: skip
 USUAL_SETS: Final = (*_SETS, "test-dev")
 _HELD_OUT: Final = ("test", "holdout", "heldout")
+_TO_TRAIN: Final = ("train", "trainval", "minitrain")
 _BESIDE: Final = (
     "set", "split", "data", "dataset", "std", "challenge", "images", "image", "imgs", "img", "pictures",
     "labels", "label", "masks", "mask", "annotations", "annotation", "annot",
@@ -87,6 +88,15 @@ def set_of_file(path: Path, root: Path, otherwise: str) -> str:
     """
     folder = set_folder_above(path, root)
     return set_of(path.stem, set_of_folder(folder.name) if folder else otherwise)
+
+
+def says_train(name: str) -> bool:
+    """Whether the name of an image set says that methods are trained on it, so that nobody submits results for it.
+
+    >>> [name for name in ("Training", "day_train", "train2", "trainval", "val", "trains", "train_test") if says_train(name)]
+    ['Training', 'day_train', 'train2', 'trainval']
+    """
+    return any(_SETS.get(word) in _TO_TRAIN for word in words_of(name)) and not says_test(name)
 
 
 def says_test(name: str) -> bool:

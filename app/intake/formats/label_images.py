@@ -54,6 +54,7 @@ _LINES: Final = (
     re.compile(rf"(){_COLOUR}[\s,]+(.+)$"),
 )
 _LONGEST_LINE: Final = 500  # characters
+_FEW: Final = 3  # images with each label but the last, below which that one may be missing by chance
 _KIT_VOID: Final = 0xE0E0C0  # the colour of borders in the development kits
 
 Labels = NDArray[np.uint8]
@@ -125,6 +126,12 @@ def _sent(reading: Reading) -> _Sent:
     return found
 
 
+def is_in_their_folder(path: Path, root: Path) -> bool:
+    """Whether a picture lies in a folder that layouts give to label images and to nothing else."""
+    kinds = map(_kind_of, path.relative_to(root).parts[:-1])
+    return any(kind in _MASKS - {"labels", "label"} or _BESIDE.match(kind) for kind in kinds)
+
+
 def _kind_of(folder: str) -> str:
     """What layouts call a folder for pictures, label images or what is beside them, without the image set in its name; empty otherwise.
 
@@ -194,9 +201,8 @@ def _read_set(
         return None
     truth = GroundTruth.from_label_maps(list(masks.values()), classes=names, images=tuple(masks))
     files = {name: reading.name(path) for name, path in paths.items() if not path.stem.startswith(name)}
-    return AnnotatedSet(
-        image_set, LABEL_IMAGES, reading.unpacked.dataset, reading.own(truth, image_set), files
-    )
+    source = reading.name_of_folder(paths.values())
+    return AnnotatedSet(image_set, LABEL_IMAGES, source, reading.own(truth, image_set), files)
 
 
 @dataclass(slots=True)
@@ -206,9 +212,9 @@ class LabelReader:
     reading: Reading
     classes: LabelClasses | None
     grey: str | None = None  # a file whose grey values are labels that no list names
-    used: NDArray[np.bool_] = field(
-        default_factory=lambda: np.zeros(VOID + 1, np.bool_)
-    )  # which labels images have
+    used: NDArray[np.int64] = field(
+        default_factory=lambda: np.zeros(VOID + 1, np.int64)
+    )  # how many images have each label
     void: str | None = None  # a file with void and no class
     moved: list[tuple[str, int, int]] = field(
         default_factory=list
@@ -224,7 +230,7 @@ class LabelReader:
             self.reading.problems.add(Problem("mask", error.rule, name))
             return None
         used = np.bincount(labels.ravel(), minlength=VOID + 1) > 0
-        self.used |= used
+        self.used += used
         self.void = self.void or (name if used[VOID] else None)
         return labels
 
@@ -296,7 +302,8 @@ class LabelReader:
             problems.warn(Problem("moved-colours", rule, name))
         count_of_classes = len(self.classes.names) if self.classes else 0
         is_bare = bool(self.classes and not (self.classes.has_background or self.classes.colours))
-        if is_bare and self.used[:count_of_classes].all() and not self.used[count_of_classes]:
+        is_shifted = (self.used[:count_of_classes] >= _FEW).all() and not self.used[count_of_classes]
+        if is_bare and is_shifted:
             words = (
                 f"the label images of {image_set} have every label from 0 to {count_of_classes - 1:,} and never {count_of_classes:,}, the last class of the "
                 "list: 0 is the background here; if it is the first class, add 1 to all labels"

@@ -1,5 +1,6 @@
 """What the readers of all formats share: the files of a role, which of them are accounted for, and what is made of them."""
 
+import os
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from app.images.matching import OTHER_SUFFIXES, SUFFIXES
+from app.images.matching import OTHER_SUFFIXES, SUFFIXES, path_of
 from app.intake.formats.image_sets import set_folder_above, set_of_folder
 from app.intake.reports import HIDDEN, PUBLIC, UNEXPLAINED, ClassCount, OddTable, TableChoice
 from app.intake.unpacking import ReadingLimits, SentContent, Unpacked, keep_picture
@@ -24,6 +25,7 @@ LONGEST_NAME: Final = 100  # characters of each
 ANNOTATION_SUFFIXES: Final = (".csv", ".json", ".txt", ".xml")
 PICTURE_SUFFIXES: Final = (*SUFFIXES, *OTHER_SUFFIXES)
 _UTF_16: Final = (BOM_UTF16_LE, BOM_UTF16_BE)
+_NOTES: Final = ("readme", "license", "licence", "notice", "changelog", "citation")
 OUTSIDE: Final = "reaches beyond its image by more than a pixel"
 
 Size = tuple[int, int]  # width and height
@@ -33,7 +35,7 @@ Size = tuple[int, int]  # width and height
 class AnnotatedSet:
     """An image set with its annotation. files: the pictures' names or paths where annotation gives them, by image; ignored: classes that were left out.
 
-    role: in which its files were sent; key: its name among all sets of the data set.
+    source: its file, or the folder of its files, empty if they are in none; role: in which its files were sent; key: its name among all sets of the data set.
     """
 
     name: str
@@ -44,6 +46,11 @@ class AnnotatedSet:
     ignored: tuple[ClassCount, ...] = ()
     role: str = ""
     key: str = ""
+
+    def called(self, image: str) -> str:
+        """What organisers know an image by: the name of its file where images are numbers, as in COCO's JSON, and else its own name."""
+        file = self.files.get(image, "") if self.truth.lists.class_numbers else ""
+        return path_of(file).name[:LONGEST_NAME] or image
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +72,8 @@ class Reading:
     """What readers share: the unpacked files, the role that is read, its problems, and the sets that have some.
 
     used: the files that are accounted for; those that are left are told once everything is read; tables: how those are read that do not
-    say it themselves; odd_tables: that organisers have to explain; unnamed: what an image set without a name is called, by default
+    say it themselves; odd_tables: that organisers have to explain; heads: the first line of the first table with so many columns that is
+    read as they chose, and its file; unnamed: what an image set without a name is called, by default
     after the role.
     """
 
@@ -76,6 +84,7 @@ class Reading:
     used: set[Path] = field(default_factory=set)
     tables: TableChoice = UNEXPLAINED
     odd_tables: list[OddTable] = field(default_factory=list)
+    heads: dict[int, tuple[str, str]] = field(default_factory=dict)
     unnamed: str = ""
 
     @property
@@ -110,6 +119,11 @@ class Reading:
     def name(self, path: Path) -> str:
         """The name of a file as it was sent."""
         return path.relative_to(self.root).as_posix()
+
+    def name_of_folder(self, paths: Iterable[Path]) -> str:
+        """The innermost folder above all of these, as it was sent; that of the role has no name."""
+        above = Path(os.path.commonpath([path.parent for path in paths]))
+        return "" if above == self.root else self.name(above)
 
     def text(self, path: Path) -> str:
         """The text of a file in UTF-8, or in UTF-16 with its mark; a problem names the first line that is in another encoding."""
@@ -181,6 +195,11 @@ class Reading:
         if listed:
             count = "this file is" if len(listed) == 1 else f"{len(listed):,} files like this one are"
             self.problems.add(Problem(code, Rule(f"{count} {reason}"), self.name(listed[0])))
+
+
+def note_of(path: Path) -> str:
+    """The word of ours with which the name of a file begins that says something about a data set, as README; empty of others."""
+    return next((word for word in _NOTES if path.name.lower().startswith(word)), "")
 
 
 def known_size(image: Image) -> Size | None:

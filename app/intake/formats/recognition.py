@@ -1,7 +1,7 @@
 """Which format the annotation of a role has, and reading it; problems are collected, all at once."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -23,6 +23,7 @@ from app.intake.formats.reading import (
     YOLO,
     AnnotatedSet,
     Reading,
+    note_of,
 )
 from app.intake.formats.refused import refuse_formats
 from heldout_scoring import Problem, Rule
@@ -56,7 +57,6 @@ EXPECTED: Final = (
     "expected a development kit with Annotations and ImageSets, COCO's JSON, XML of CVAT for images, JSON of labelme, YOLO's labels, a table with the columns "
     f"{', '.join(table.COLUMNS)}, a folder of images for each of two or more classes, or label images with {label_images.CLASSES_FILE}"
 )
-_NOTES: Final = ("readme", "license", "licence", "notice", "changelog", "citation")
 
 
 def format_of(reading: Reading) -> Format | None:
@@ -88,6 +88,9 @@ def read_annotation(reading: Reading, found: Format | None) -> list[AnnotatedSet
         reading.refuse(empty, "empty-file", "empty")
         broken = [path for path in reading.with_suffix(".json") if not _is_json(path.read_bytes())]
         reading.refuse(broken, "not-json", "not JSON, or cut off")
+        between = [path for path in class_folders.files_between(reading) if path not in reading.used]
+        reason = "in a folder of images or called like one of them, so that folders are not taken for classes; leave out what is no annotation"
+        reading.refuse(between, "between-pictures", reason)
         reading.problems.add(Problem("no-annotation", Rule(f"no annotation was recognised; {EXPECTED}")))
     return []
 
@@ -111,16 +114,26 @@ def _tell_of_names(reading: Reading, sets: Sequence[AnnotatedSet]) -> None:
 
 def _tell_of_the_rest(reading: Reading, found: Format) -> None:
     """Add a problem for annotation that was not read, and a warning for other files."""
-    notes = {path for path in reading.left if path.name.lower().startswith(_NOTES)}
+    _tell_of_notes(reading, [path for path in reading.left if note_of(path)])
     for kind in ANNOTATION_SUFFIXES:
         reason = (
             f"not read: annotation was recognised as {found.name}, to which {kind} files like that do not belong; leave out what is"
             " no annotation, and send annotation in one format"
         )
-        reading.refuse(set(reading.with_suffix(kind)) - notes, "not-read", reason)
-    others = [path for path in reading.with_suffix(*OTHER_SUFFIXES) if path not in notes]
+        reading.refuse(reading.with_suffix(kind), "not-read", reason)
+    others = reading.with_suffix(*OTHER_SUFFIXES)
     reason = "images have to be JPEG or PNG; convert them without changing their names or sizes"
     reading.leave_out(others, "picture-kind", reason)
     reason = f"{found.name} has no images there; send them in the zone for images"
     reading.leave_out(reading.with_suffix(*PICTURE_SUFFIXES), "left-out", reason)
     reading.leave_out(reading.left, "left-out", "neither annotation nor images")
+
+
+def _tell_of_notes(reading: Reading, notes: Collection[Path]) -> None:
+    """Warn of files such as a README. Their names are no secrets, since they begin with words of ours."""
+    reading.use(*notes)
+    if notes:
+        words = sorted({note_of(path).upper() for path in notes})
+        count = "1 file is" if len(notes) == 1 else f"{len(notes):,} files are"
+        rule = Rule(f"{count} left out, called {' or '.join(words)}: neither annotation nor images")
+        reading.problems.warn(Problem("left-out", rule))

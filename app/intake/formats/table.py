@@ -29,7 +29,7 @@ from app.intake.formats.reading import (
     Size,
     is_class_name,
 )
-from app.intake.reports import HIDDEN, OddTable, role_of
+from app.intake.reports import FLAG, HIDDEN, OddTable, TableChoice, role_of
 from heldout_scoring import GroundTruth, Problem, Rule
 
 COLUMNS: Final = ("image", "class", "left", "top", "right", "bottom")
@@ -46,6 +46,7 @@ _ROLES: Final[Mapping[str, str]] = {
     "bbox": "bbox", "regionshapeattributes": "shape", "regionattributes": "attributes",
 }  # fmt: skip
 """What columns hold, by their names in lower case without other signs."""
+_FLAGS: Final = frozenset(("0", "1", "0.0", "1.0"))
 _OF_VIA: Final = ("file_size", "file_attributes", "region_count", "region_id")  # which say nothing of boxes
 _MARKS: Final = {"label", "name", "class", "type", "category"}  # keys of VIA's attributes that name the class
 _UTF16: Final = (BOM_UTF16_LE, BOM_UTF16_BE)
@@ -115,6 +116,9 @@ class _RowError(Exception):
         self.code, self.rule = code, Rule(words, *quotes)
 
 
+_NumberedRows = tuple[tuple[int, list[str]], ...]  # with the numbers of their lines
+
+
 @dataclass(frozen=True, slots=True)
 class _Head:
     """The columns of a table. places: what columns hold, by their places; classes: names of columns of 0 and 1, by their places."""
@@ -122,7 +126,7 @@ class _Head:
     places: Mapping[str, int]
     classes: Mapping[str, int]
     is_share: bool = False  # whether boxes are shares of width and height
-    rows: tuple[tuple[int, list[str]], ...] = ()  # that were read already, with the numbers of their lines
+    rows: _NumberedRows = ()  # that were read already
 
     @property
     def has_boxes(self) -> bool:
@@ -138,6 +142,16 @@ class _Head:
     def convention(self) -> str:
         """What corners mean: pixels as in the development kits, counted from 1, or else edges."""
         return "inclusive" if "right" in self.places and not self.is_share else "half-open"
+
+
+def _following(table: Any, lines: "_Lines") -> _NumberedRows:
+    """The row behind the first line."""
+    row = [cell.strip() for cell in next(table, ())]
+    return ((lines.number, row),)
+
+
+def _are_classes(names: Sequence[str]) -> bool:
+    return len({*names}) == len(names) and all(map(is_class_name, names))
 
 
 @dataclass(slots=True)
@@ -264,10 +278,9 @@ class _Table:
         places = {role: place for place, role in reversed([*enumerate(found)]) if role}
         twice = [role for role, count in Counter(filter(None, found)).items() if count > 1]
         if twice:
-            self.say(lines.number, "columns", f"two columns seem to hold the {twice[0]}: {{}}; leave one out", _named(
-                cells[place] for place, role in enumerate(found) if role == twice[0]
-            ))  # fmt: skip
-            return None
+            named = _named(cells[place] for place, role in enumerate(found) if role == twice[0])
+            words = f"two columns seem to hold the {twice[0]}: {{}}; leave one out, or choose what each column holds"
+            return self._head_as_chosen(cells, lines.number, _following(table, lines), words, named)
         unread = [
             cell or f"number {place}"
             for place, (cell, role) in enumerate(zip(cells, found, strict=True), 1)
@@ -293,36 +306,68 @@ class _Table:
         self, cells: list[str], found: Sequence[str | None], table: Any, lines: "_Lines"
     ) -> _Head | None:
         """The columns of a table of 0 and 1 for each class, or else as organisers chose them."""
-        classes = {cell: place for place, cell in enumerate(cells) if place}
-        number, following = lines.number, [cell.strip() for cell in next(table, ())]
-        rows = ((lines.number, following),)
-        others = {*found[1:]} - {None, "set"}  # which may be a class as well
-        is_of_flags = found[:1] == ["image"] and not others and len(classes) == len(cells) - 1 > 0
+        number, rows = lines.number, _following(table, lines)
+        [(_, following)] = rows
+        held = [
+            None if role == "set" and value in _FLAGS else role  # a class that is called so
+            for role, value in zip(found, following, strict=False)
+        ]
+        flags = [place for place, role in enumerate(held) if role is None]
+        is_of_flags = {"image"} <= {*held} <= {"image", "set", None} and len(held) == len(cells)
         if (
             is_of_flags
-            and all(map(is_class_name, classes))
-            and {"0", "1", "0.0", "1.0"}.issuperset(following[1:])
+            and flags
+            and _are_classes([cells[place] for place in flags])
+            and _FLAGS.issuperset(following[place] for place in flags)
         ):
-            return _Head({"image": 0}, classes, rows=rows)
-        reading = self.reading
+            places = {role: place for place, role in enumerate(held) if role}
+            return _Head(places, {cells[place]: place for place in flags}, rows=rows)
+        words = f"{_EXPECTED}; or choose what each column holds; found {{}}"
+        return self._head_as_chosen(cells, number, rows, words, _named(cells))
+
+    def _head_as_chosen(
+        self, cells: list[str], number: int, rows: _NumberedRows, words: str, *quotes: object
+    ) -> _Head | None:
+        """The columns as organisers chose them, or a problem with these words.
+
+        number: of the first line; rows: what follows it.
+        """
+        reading, chosen = self.reading, self.reading.tables
         image_set = set_of_file(self.path, reading.root, reading.set_name)
         is_hidden = role_of(reading.role, image_set, ()) == HIDDEN
         names = tuple(
             f"column {place}" if is_hidden or not (cell and cell.isprintable()) else cell[:_LONGEST]
             for place, cell in enumerate(cells, 1)
         )
-        chosen = self.reading.tables
-        if len(chosen.columns) == len(cells):
-            self._ask(names, is_answered=True)
-            if "class" not in chosen.columns:
-                self.warn(NO_CLASS_NAMES, _NO_CLASS)
-            places = {role: place for place, role in enumerate(chosen.columns) if role}
-            return _Head(places, {}, rows=rows if chosen.has_names else ((number, cells), *rows))
-        self.say(
-            number, "columns", f"{_EXPECTED}; or choose what each column holds; found {{}}", _named(cells)
-        )
-        self._ask(names)
+        is_answered = len(chosen.columns) == len(cells)
+        self._ask(names, is_answered=is_answered)
+        if is_answered:
+            return self._as_chosen(chosen, cells, number, rows)
+        self.say(number, "columns", words, *quotes)
         return None
+
+    def _as_chosen(
+        self, chosen: TableChoice, cells: list[str], number: int, rows: _NumberedRows
+    ) -> _Head | None:
+        places = {role: place for place, role in enumerate(chosen.columns) if role and role != FLAG}
+        flags = [place for place, role in enumerate(chosen.columns) if role == FLAG]
+        heads = self.reading.heads
+        head = " ".join(f"{place} {cell.casefold()}" for place, cell in enumerate(cells))
+        if chosen.has_names and heads.setdefault(len(cells), (head, self.name))[0] != head:
+            words = (
+                "this first line and that of {} differ, but one choice of columns is for both; give both tables the same columns, called "
+                "alike and in one order"
+            )
+            self.say(number, "columns", words, heads[len(cells)][1])
+            return None
+        if flags and not _are_classes([cells[place] for place in flags]):
+            self.say(number, "class-name", "expected different names of classes over columns of 0 or 1")
+            return None
+        if flags:
+            return _Head(places, {cells[place]: place for place in flags}, rows=rows)
+        if "class" not in chosen.columns:
+            self.warn(NO_CLASS_NAMES, _NO_CLASS)
+        return _Head(places, {}, rows=rows if chosen.has_names else ((number, cells), *rows))
 
     # rows
 
@@ -430,7 +475,7 @@ class _Table:
                 "field-count", f"expected {max(head.classes.values()) + 1} fields, found {len(cells)}"
             )
         shown = {name: cells[place] for name, place in head.classes.items()}
-        if wrong := [value for value in shown.values() if value not in ("0", "1", "0.0", "1.0")]:
+        if wrong := [value for value in shown.values() if value not in _FLAGS]:
             raise _RowError("bad-flag", "expected 0 or 1 for each class, found {}", wrong[0])
         if path in self.rows.images:
             raise _RowError("same-image", "an earlier line is of this image")

@@ -12,6 +12,7 @@ from app.core import plain_yaml
 from app.images.matching import SUFFIXES
 from app.intake.formats.image_names import image_names
 from app.intake.formats.image_sets import set_of, set_of_file, set_of_folder, words_of
+from app.intake.formats.label_images import is_in_their_folder
 from app.intake.formats.pictures import sizes_of_pictures
 from app.intake.formats.reading import (
     NO_CLASS_NAMES,
@@ -128,6 +129,7 @@ def _files_by_set(reading: Reading, folders: set[Path]) -> Mapping[str, _Files]:
         own = set_of_file(path.parent / "_", reading.root, listed.get(path.stem, reading.set_name))
         return sets.setdefault(own, _Files())
 
+    _refuse_label_images(reading)
     for path in reading.with_suffix(*SUFFIXES):
         pictures, key = files_of(path).pictures, _key_of(path, reading.root)
         if key in pictures:
@@ -142,6 +144,16 @@ def _files_by_set(reading: Reading, folders: set[Path]) -> Mapping[str, _Files]:
             files_of(path).labels[_key_of(path, reading.root)] = path
         reading.use(*paths)
     return sets
+
+
+def _refuse_label_images(reading: Reading) -> None:
+    """Add a problem for pictures in folders of label images: as images they would have no objects, and be scored as such."""
+    masks = [path for path in reading.with_suffix(*SUFFIXES) if is_in_their_folder(path, reading.root)]
+    reason = (
+        "in a folder of label images, but annotation was recognised as YOLO's labels; send one of the two, and images in a folder such "
+        "as images"
+    )
+    reading.refuse(masks, "not-read", reason)
 
 
 def _listed_sets(reading: Reading) -> Mapping[str, str]:
@@ -214,24 +226,20 @@ def _read_set(
         )
         reading.problems.warn(Problem("polygons", Rule(message)))
     _tell_of_odd_ends(reading, image_set, found)
-    yield _annotated(reading, image_set, found, names, paths, sizes)
+    truth = _truth_of(found, names, paths, sizes)
+    source = reading.name_of_folder(files.labels.values())
+    yield AnnotatedSet(image_set, YOLO, source, reading.own(truth, image_set), paths)
 
 
-def _annotated(
-    reading: Reading,
-    image_set: str,
-    found: _Objects,
-    names: Sequence[str],
-    paths: Mapping[str, str],
-    sizes: Mapping[str, Size],
-) -> AnnotatedSet:
+def _truth_of(
+    found: _Objects, names: Sequence[str], paths: Mapping[str, str], sizes: Mapping[str, Size]
+) -> GroundTruth:
     sides = np.array([sizes[image] for image in found.image], np.float64).reshape(-1, 2)
     corners = np.array(found.corners, np.float64).reshape(-1, 4)
-    truth = GroundTruth.from_arrays(
+    return GroundTruth.from_arrays(
         found.image, [names[label] for label in found.label], corners * np.tile(sides, 2), convention="half-open",
         images=tuple(paths), classes=tuple(names), sizes=np.array([sizes[image] for image in paths]),
     )  # fmt: skip
-    return AnnotatedSet(image_set, YOLO, reading.unpacked.dataset, reading.own(truth, image_set), paths)
 
 
 def _tell_of_pictures_alone(reading: Reading, image_set: str, files: _Files) -> None:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.pages.data_sets import jpeg
 from tests.rules.formats.builders import Read, read
 
@@ -62,9 +64,7 @@ def test_classes_have_any_letters_and_blanks_and_images_have_not(tmp_path: Path)
     found = sent(tmp_path, "traffic light/a.jpg", "ampel grün/b.jpg", "ampel grün/c d.jpg", role="hidden")
 
     [said] = found.problems
-    assert said.startswith(
-        "birds: 1 of the images of test have names that cannot stand in the lines of results"
-    )
+    assert said.startswith("1 of the images of test have names that cannot stand in the lines of results")
     assert [row.name for row in found.report.sets[0].classes] == ["ampel grün", "traffic light"]
 
 
@@ -119,3 +119,34 @@ def test_classes_that_are_called_by_numbers_alone_are_warned_of(tmp_path: Path) 
         "the names of all 3 folders are numbers, each taken for a class; numbers of sequences or persons are none"
         in found.warnings
     )
+
+
+@pytest.mark.parametrize("role", ["public", "hidden"])
+@pytest.mark.parametrize("stray", ["cat/list.txt", "notes/a.txt"])
+def test_a_text_file_among_the_pictures_is_named(stray: str, role: str, tmp_path: Path) -> None:
+    files = {"cat/a.jpg": jpeg(), "dog/b.jpg": jpeg(shade=9), stray: b"a line"}
+
+    found = read(tmp_path, files, role=role)
+
+    words = "this file is in a folder of images or called like one of them, so that folders are not taken for classes"
+    name = stray.rpartition("/")[2] if role == "hidden" else stray
+    assert found.problems[0].startswith(f"{name}: {words}")
+    assert found.report.sets == ()
+
+
+def test_a_readme_in_the_folder_of_a_class_is_left_out(tmp_path: Path) -> None:
+    found = read(tmp_path, {"cat/a.jpg": jpeg(), "dog/b.jpg": jpeg(shade=9), "cat/README.txt": b"of cats"})
+
+    assert (found.problems, found.truth.lists.classes) == ([], ("cat", "dog"))
+    assert "1 file is left out, called README: neither annotation nor images" in found.warnings
+
+
+def test_a_set_comes_from_the_folder_above_its_classes(tmp_path: Path) -> None:
+    found = sent(
+        tmp_path, "birds/train/cat/a.jpg", "birds/train/dog/b.jpg", "birds/test/dog/c.jpg", role="hidden"
+    )
+
+    assert {each.name: each.source for each in found.report.sets} == {
+        "test": "birds/test",
+        "train": "birds/train",
+    }

@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
+from app.intake.drawing import draw, views_of
+from app.intake.formats.reading import AnnotatedSet
 from app.intake.reports import Report
+from app.intake.unpacking import SentPicture, Unpacked
+from heldout_scoring import GroundTruth
 from tests.pages.data_sets import coco, coco_file, jpeg
 from tests.rules.formats.builders import read
 
@@ -138,3 +142,33 @@ def test_pictures_of_other_kinds_are_left_out_with_the_way_out(tmp_path: Path) -
         "2 files are left out, such as one.webp: images have to be JPEG or PNG; convert them without changing their names or sizes"
         in found.warnings
     )
+
+
+def test_images_that_are_numbers_are_called_by_their_files(tmp_path: Path) -> None:
+    outside = annotations({"bbox": [0, 0, 90, 90]}, {}, {})
+    files = {
+        "val.json": coco_file(annotations=outside),
+        "one.jpg": jpeg(50, 40),
+        "two.jpg": jpeg(50, 40, shade=9),
+    }
+
+    found = read(tmp_path, files)
+
+    [said] = [each for each in found.warnings if "reach beyond" in each]
+    assert ": images one.jpg; the first is annotations[0]" in said
+
+
+def test_drawn_images_are_called_by_their_files(tmp_path: Path) -> None:
+    unpacked = Unpacked(tmp_path, "birds")
+    picture = tmp_path / "one.jpg"
+    picture.write_bytes(jpeg(50, 40))
+    sent = SentPicture(picture, (50, 40), b"", 1, role="public", folder=".")
+    unpacked.pictures[sent.key] = sent
+    truth = GroundTruth.from_coco(coco())
+    found = AnnotatedSet(
+        "val", "COCO JSON", "val.json", truth, {"1": "x/one.jpg", "2": "x/two.jpg"}, role="public"
+    )
+
+    pack = draw(unpacked, [found], views_of(unpacked, [found]))
+
+    assert b'"image": "one.jpg"' in pack

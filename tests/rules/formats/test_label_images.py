@@ -188,6 +188,14 @@ def test_names_of_label_images_stay_where_pictures_have_them(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("classes", [b"sky\nroad\ncar", b"background\nsky\nroad\ncar"])
 def test_a_list_that_begins_with_label_0_is_warned_of(classes: bytes, tmp_path: Path) -> None:
-    found = read(tmp_path, {"masks/a.png": INDEXED, "classes.txt": classes})
+    masks = {f"masks/{name}.png": INDEXED for name in "abc"}
+
+    found = read(tmp_path, {**masks, "classes.txt": classes})
 
     assert ("labels-from-0" in found.codes) == classes.startswith(b"sky")
+
+
+def test_of_few_label_images_the_last_class_may_be_missing_by_chance(tmp_path: Path) -> None:
+    found = read(tmp_path, {"masks/a.png": INDEXED, "masks/b.png": INDEXED, "classes.txt": b"sky\nroad\ncar"})
+
+    assert "labels-from-0" not in found.codes

@@ -27,7 +27,9 @@ def test_folders_of_other_layouts_are_no_classes(tmp_path: Path, what: str, role
     found = read(tmp_path, NO_CLASSES[what], role=role)
 
     assert found.report.sets == ()
-    assert found.problems == [NOT_RECOGNISED]
+    assert found.problems[-1] == NOT_RECOGNISED
+    named = {"a.jpg.xml"} if what == "annotation elsewhere" else set()
+    assert {Path(str(each.file)).name for each in found.report.problems[:-1]} == named
 
 
 def test_masks_in_a_folder_beside_their_pictures_are_no_class(tmp_path: Path) -> None:
@@ -76,7 +78,8 @@ def test_other_files_are_left_out_with_a_warning(tmp_path: Path) -> None:
     found = read(tmp_path, {"f.json": coco_file(), **others})
 
     assert found.problems == []
-    assert "4 files are left out, such as LICENSE: neither annotation nor images" in found.warnings
+    assert "2 files are left out, called LICENSE or README: neither annotation nor images" in found.warnings
+    assert "2 files are left out, such as data.yaml: neither annotation nor images" in found.warnings
 
 
 def test_a_class_of_folders_that_annotation_stands_beside_is_read_with_a_problem(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import FieldsError
-from app.intake.reports import UNEXPLAINED, OddTable, TableChoice
+from app.intake.reports import FLAG, UNEXPLAINED, OddTable, TableChoice
 from app.intake.table_choices import TableRequest
 from heldout_scoring import BoxConvention
 from tests.pages.data_sets import jpeg
@@ -153,7 +153,7 @@ def test_a_flag_says_that_an_object_is_difficult(tmp_path: Path) -> None:
     [
         ("a.jpg,cat,1,1,9,9\n", "1: expected the columns image, class, left"),
         ("image,x,y\na,1,2\n", "1: expected the columns image, class, left"),
-        (f"{OWN.replace('class', 'class,label')}", "1: two columns seem to hold the class: class, label; leave one out"),
+        (f"{OWN.replace('class', 'class,label')}", "1: two columns seem to hold the class: class, label; leave one out, or choose"),
         (f"{OWN}a,cat,1,1,9,9\na,x/y,1,1,9,9", "3: expected the name of a class, without slashes"),
         (f"{OWN}a,cat,1,1,9,9\n,cat,1,1,9,9", "3: expected the name of an image"),
         (f"{OWN}a,/m/01g317,1,1,9,9", "2: expected the name of a class, without slashes, as names of files of results have it; found /m/01g317; for codes of Open Images write the names in class-descriptions"),
@@ -246,6 +246,7 @@ def test_a_chosen_encoding_is_used(tmp_path: Path) -> None:
         (["image", "class", "x"], "say for each of 3 columns"),
         (["image", "class", "class"], "two columns cannot both hold the class"),
         (["image", "left", "class"], "one column has to hold the image"),
+        (["image", FLAG, "class"], "columns of 0 or 1 say which classes an image shows; beside them"),
     ],
 )
 def test_columns_that_say_too_little_are_refused(columns: list[str], told: str) -> None:
@@ -298,3 +299,56 @@ def test_folders_that_contradict_the_classes_of_a_table_are_told(tmp_path: Path)
                 f"such as {file}; names of folders are not read"
             )
         ]
+
+
+def test_a_column_of_sets_is_chosen_as_others_are(tmp_path: Path) -> None:
+    content = "Bild;Art;Teil\na.jpg;cat;Training\nb.jpg;dog;Test\n"
+    choice = TableRequest(columns=["image", "class", "set"]).after(
+        [OddTable("public", "x", ("",) * 3)], UNEXPLAINED
+    )
+
+    found = table(tmp_path, content, tables=choice)
+
+    assert found.problems == []
+    assert {each.name: each.images for each in found.report.sets} == {"test": 1, "train": 1}
+
+
+FLAGS = [
+    ("filename,cat,dog,split\na.jpg,1,0,train\nb.jpg,0,1,test\n", ()),
+    ("split,filename,cat,dog\ntrain,a.jpg,1,0\ntest,b.jpg,0,1\n", ()),
+    ("Nr;Bild;Teil;cat;dog\n1;a.jpg;train;1;0\n2;b.jpg;test;0;1\n", ("", "image", "set", FLAG, FLAG)),
+]
+
+
+@pytest.mark.parametrize(("content", "columns"), FLAGS)
+def test_columns_of_0_and_1_stand_beside_one_of_sets(
+    content: str, columns: tuple[str, ...], tmp_path: Path
+) -> None:
+    found = table(tmp_path, content, tables=TableChoice(columns))
+
+    assert found.problems == []
+    labels = {each.name: found.truths[each.key].tables.labels.T.tolist() for each in found.report.sets}
+    assert labels == {"train": [[1, -1]], "test": [[-1, 1]]}
+
+
+def test_a_class_may_be_called_set(tmp_path: Path) -> None:
+    found = table(tmp_path, "filename,set,ball\na.jpg,1,0\nb.jpg,0,1\n")
+
+    assert (found.problems, found.truth.lists.classes) == ([], ("ball", "set"))
+
+
+def test_one_choice_of_columns_is_never_for_tables_with_others(tmp_path: Path) -> None:
+    files = {"train.csv": b"Bild;Art;Nr\na.jpg;cat;1\n", "val.csv": b"Art;Bild;Nr\ncat;b.jpg;2\n"}
+
+    found = read(tmp_path, files, tables=TableChoice(("image", "class", "")))
+
+    [said] = found.problems
+    assert said.startswith("val.csv:1: this first line and that of train.csv differ")
+
+
+def test_of_two_columns_of_one_kind_one_is_chosen(tmp_path: Path) -> None:
+    found = table(
+        tmp_path, "image,class,label\na.jpg,animal,cat\n", tables=TableChoice(("image", "", "class"))
+    )
+
+    assert (found.problems, found.truth.lists.classes) == ([], ("cat",))

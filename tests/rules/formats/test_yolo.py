@@ -241,3 +241,17 @@ def test_two_pictures_of_one_label_file_are_a_problem(tmp_path: Path) -> None:
     found = read(tmp_path, {**pictures, "labels/a.txt": b"0 .5 .5 .2 .2\n", "classes.txt": b"cat\n"})
 
     assert {each.code for each in found.report.problems} == {"two-pictures"}
+
+
+@pytest.mark.parametrize("folder", ["masks", "train_masks", "SegmentationClass"])
+def test_label_images_beside_labels_are_no_images_without_objects(folder: str, tmp_path: Path) -> None:
+    [said] = one(tmp_path, A, **{f"{folder}/a.png": jpeg(), f"{folder}/b.png": jpeg()}).problems
+
+    words = "2 files like this one are in a folder of label images, but annotation was recognised as YOLO's labels"
+    assert said.startswith(f"{folder}/a.png: {words}")
+
+
+def test_a_set_comes_from_the_folder_of_its_labels(tmp_path: Path) -> None:
+    found = read(tmp_path, EXPORTS["Roboflow"][0])
+
+    assert [each.source for each in found.report.sets] == ["train/labels", "valid/labels"]
