@@ -9,15 +9,14 @@ Ten classes of things stand, swim and fly in drawn scenes: meadows, towns, shore
 says **what** is in an image, **where** it is, **which pixels** belong to it, and **what people do**. It is a whole challenge in the manner of
 PASCAL VOC, small enough to try in an afternoon.
 
-1. Get the images of `test`, and `train` with its annotation, on the page *Data*. The development kit has everything else, and a baseline.
-2. Run `python3 baseline.py images train test 1` in the kit's folder, or your own method.
-3. Check the archive as often as you like. Only what you submit as a method's result is scored and counted.
+The development kit on the page *Data* has everything to begin with, and a baseline of forty lines: `python3 baseline.py images train test 1`
+writes an archive that beats chance.
 
 *Everything here is made up*: the scenes are drawn by a program, and teams, methods and results belong to nobody. The scores are real: they
 come from the same checks, the same scorer and the same leaderboards as those of any other challenge.
 """
 RULES: Final = """\
-Methods may use the images of `train`, `val` and `pilot`. With *any data*, everything else is allowed, too, except the images of `test`.
+The given data are the images of `train` and `val` with their annotation. Predict on `pilot` and `test`, and do not train on them.
 """
 ORGANISERS: Final = (
     "Made up, like everything here. Use the link that `make run` prints to become an organiser yourself."

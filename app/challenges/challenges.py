@@ -177,6 +177,8 @@ _SHARED_QUOTAS: Final = (
     .correlate(Phase, Challenge)
     .scalar_subquery()
 )
+PHASE_ORDER: Final = (Phase.is_held_out, Phase.opens_at, Phase.image_set)
+"""The order of image sets everywhere: those with open annotation first, each as it opens, so that the test set is last."""
 PHASES: Final = (
     select(
         Phase,
@@ -188,7 +190,7 @@ PHASES: Final = (
     )
     .join(Challenge)
     .outerjoin(PictureSource, PictureSource.phase_id == Phase.id)
-    .order_by(Challenge.id.desc(), Phase.is_held_out, Phase.image_set)  # open annotation first
+    .order_by(Challenge.id.desc(), *PHASE_ORDER)
 )
 IMPORT_LOCK = 0x494D504F  # advisory lock: one import at a time
 
@@ -389,9 +391,9 @@ def listed_challenges(session: Session, actor: Actor) -> list[Challenge]:
 
 
 def boards_of(session: Session, phase_ids: Sequence[int]) -> list[Board]:
-    """Return the boards of these phases, by competition."""
-    statement = select(Board).where(Board.phase_id.in_(phase_ids)).order_by(Board.phase_id, Board.competition)
-    return list(session.scalars(statement))
+    """Return the boards of these phases in the order of the phases, each by competition."""
+    boards = session.scalars(select(Board).where(Board.phase_id.in_(phase_ids)).order_by(Board.competition))
+    return sorted(boards, key=lambda board: phase_ids.index(board.phase_id))
 
 
 def board_of(session: Session, phase_id: int, competition: int) -> Board | None:

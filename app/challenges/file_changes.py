@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, ScalarSelect, delete, func, select
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
-from app.challenges import files, pictures_from
+from app.challenges import challenges, files, pictures_from
 from app.challenges.files import DownloadLog, FileView, downloads_of, find_file, load_files
 from app.challenges.pictures_from import UNSAID, ParticipantsPictures
 from app.core import audit, database
@@ -199,9 +199,7 @@ def download_log(platform: Platform, actor: Actor, code: str, before: int | None
 
 def _image_sets(session: Session, challenge_id: int) -> tuple[str, ...]:
     statement = (
-        select(Phase.image_set)
-        .where(Phase.challenge_id == challenge_id)
-        .order_by(Phase.is_held_out, Phase.image_set)
+        select(Phase.image_set).where(Phase.challenge_id == challenge_id).order_by(*challenges.PHASE_ORDER)
     )
     return tuple(session.scalars(statement))
 

@@ -1,12 +1,13 @@
 """The rules of a challenge in sentences: what follows from the settings of its phases, the organisers' text, the terms."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges, terms, texts
 from app.challenges.challenges import PhaseView, description_of, largest_archive
-from app.challenges.disclosure import DISCLOSURE_LEVELS
+from app.challenges.disclosure import DISCLOSURE_LEVELS, current_disclosure
 from app.challenges.phase_rules import quotas_in_words
 from app.models import Disclosure
 from app.platform import Platform
@@ -17,9 +18,10 @@ from heldout_scoring import Limits
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a phase says of one subject."""
+    """What a phase says of one subject. short: the first of the sentences in a few words, for tables."""
 
     title: str
+    short: str
     sentences: tuple[str, ...]
 
 
@@ -34,20 +36,25 @@ class RulesOfPhase:
 
 
 @dataclass(frozen=True, slots=True)
+class Detail:
+    """Sentences that the same phases say of a subject. image_sets: of these phases; empty if all of them say so."""
+
+    image_sets: tuple[str, ...]
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ComparedRule:
-    """What each phase says of one subject; empty where it says nothing."""
+    """What the phases say of one subject: each in a few words, and whatever there is to add, once."""
 
     title: str
-    cells: tuple[tuple[str, ...], ...]
+    shorts: tuple[str, ...]  # by phase; empty where one says nothing
+    details: tuple[Detail, ...]
 
     @property
     def is_shared(self) -> bool:
-        """Whether all phases say the same."""
-        return len(set(self.cells)) == 1
-
-    def differs(self, sentence: str) -> bool:
-        """Whether a phase does not say this."""
-        return any(sentence not in cell for cell in self.cells)
+        """Whether all phases say the same in short."""
+        return len(set(self.shorts)) == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,62 +71,116 @@ class RulesView:
     @property
     def compared(self) -> tuple[ComparedRule, ...]:
         """The rules of all phases by subject."""
-        said = [{rule.title: rule.sentences for rule in each.rules} for each in self.phases]
-        titles = dict.fromkeys(title for each in said for title in each)
-        return tuple(ComparedRule(title, tuple(each.get(title, ()) for each in said)) for title in titles)
+        said = {each.phase.image_set: {rule.title: rule for rule in each.rules} for each in self.phases}
+        titles = dict.fromkeys(title for rules in said.values() for title in rules)
+        return tuple(
+            _compared(title, {image_set: rules.get(title) for image_set, rules in said.items()})
+            for title in titles
+        )
 
 
-def rules_of(phase: PhaseView, *, approves_teams: bool, most_members: int | None = None) -> tuple[Rule, ...]:
+def _compared(title: str, said: Mapping[str, Rule | None]) -> ComparedRule:
+    """Put together what phases say of a subject. said: by their image sets."""
+    details: dict[tuple[str, ...], list[str]] = {}
+    more = {image_set: rule.sentences[1:] if rule else () for image_set, rule in said.items()}
+    for sentence in dict.fromkeys(sentence for sentences in more.values() for sentence in sentences):
+        those = tuple(image_set for image_set, sentences in more.items() if sentence in sentences)
+        details.setdefault(those if len(those) < len(said) else (), []).append(sentence)
+    return ComparedRule(
+        title,
+        tuple(rule.short if rule else "" for rule in said.values()),
+        tuple(Detail(image_sets, tuple(sentences)) for image_sets, sentences in details.items()),
+    )
+
+
+def rules_of(
+    phase: PhaseView, *, approves_teams: bool = False, most_members: int | None = None
+) -> tuple[Rule, ...]:
     """Return what the settings of a phase mean for those who take part. approves_teams, most_members: of its challenge."""
     rules = (
-        Rule("Dates", _dates(phase)),
-        Rule("Who may submit", _admission(phase, approves_teams=approves_teams)),
-        Rule("Teams", _teams(most_members)),
-        Rule("Results of a method", _results(phase)),
-        Rule("Quota", _quota(phase)),
-        Rule("What is shown of a score", _visibility(phase)),
-        Rule("Ranks", _ranks(phase)),
+        _dates(phase),
+        _admission(phase, approves_teams=approves_teams),
+        _teams(most_members),
+        _training(phase),
+        _results(phase),
+        _quota(phase),
+        _visibility(phase),
+        _ranks(phase),
     )
-    return tuple(rule for rule in rules if rule.sentences)
+    return tuple(rule for rule in rules if rule)
 
 
-def _dates(phase: PhaseView) -> tuple[str, ...]:
+def _dates(phase: PhaseView) -> Rule:
     opens = date_in_words(phase.opens_at)
     if phase.closes_at is None:
-        return (f"Results are accepted from {opens}. There is no closing date.",)
+        words = f"Results are accepted from {opens}. There is no closing date."
+        return Rule("Dates", f"From {opens}, without a closing date", (words,))
+    closes = date_in_words(phase.closes_at)
     grace = (
-        f"An upload that was started before then may finish and be confirmed up to {duration(phase.grace_in_force)} later."
+        f"An upload that was started before the close may finish and be confirmed up to {duration(phase.grace_in_force)} later."
         if phase.grace_in_force
-        else "An upload has to be confirmed by then."
+        else "An upload has to be confirmed before the close."
     )
-    return (f"Results are accepted from {opens} until {date_in_words(phase.closes_at)}.", grace)
+    return Rule(
+        "Dates", f"{opens} to {closes}", (f"Results are accepted from {opens} until {closes}.", grace)
+    )
 
 
-def _admission(phase: PhaseView, *, approves_teams: bool) -> tuple[str, ...]:
+def _admission(phase: PhaseView, *, approves_teams: bool) -> Rule:
     if not phase.is_held_out:
-        return ("Anyone with an account.",)
+        return Rule("Who may submit", "Anyone with an account", ("Anyone with an account.",))
     approval = "A team may upload at once, and is scored as soon as the organisers have approved it."
-    return ("Anyone with a confirmed e-mail address.", *([approval] if approves_teams else []))
-
-
-def _teams(most_members: int | None) -> tuple[str, ...]:
-    return (f"A team has at most {plural(most_members, 'member')}.",) if most_members else ()
-
-
-def _results(phase: PhaseView) -> tuple[str, ...]:
-    if not phase.is_held_out:
-        return (
-            "A method may be submitted again, and its newest result in a competition replaces the one before.",
-        )
-    return (
-        "A method has one result in a competition. It is final: no later result replaces it.",
-        "A withdrawn result leaves the boards, and the name of its method cannot be used in that competition again.",
+    return Rule(
+        "Who may submit",
+        "Anyone with a confirmed e-mail address",
+        ("Anyone with a confirmed e-mail address.", *([approval] if approves_teams else [])),
     )
 
 
-def _quota(phase: PhaseView) -> tuple[str, ...]:
+def _teams(most_members: int | None) -> Rule | None:
+    if not most_members:
+        return None
+    limit = plural(most_members, "member")
+    return Rule("Teams", f"At most {limit}", (f"A team has at most {limit}.",))
+
+
+def _training(phase: PhaseView) -> Rule | None:
+    rules = {info.own_data: info.own_data_rule for info in challenges.offered_competitions(phase)}
+    if len(rules) == 1:
+        [rule] = rules.values()
+        return Rule("Training data", rule.removeprefix("trained on ").capitalize(), (f"Methods are {rule}.",))
+    if not rules:
+        return None
+    return Rule(
+        "Training data",
+        "Given data or any data, each with leaderboards of their own",
+        (
+            "Methods with given data and methods with any data have leaderboards of their own.",
+            f"Given data: {rules[False]}.",
+            f"Any data: {rules[True]}.",
+        ),
+    )
+
+
+def _results(phase: PhaseView) -> Rule:
+    if not phase.is_held_out:
+        newest = (
+            "A method may be submitted again, and its newest result in a competition replaces the one before."
+        )
+        return Rule("Results of a method", "The newest replaces the one before", (newest,))
+    return Rule(
+        "Results of a method",
+        "One, and no later result replaces it",
+        (
+            "A method has one result in a competition. It is final: no later result replaces it.",
+            "A withdrawn result leaves the boards, and the name of its method cannot be used in that competition again.",
+        ),
+    )
+
+
+def _quota(phase: PhaseView) -> Rule:
     if not phase.quotas:
-        return ("There is no quota.",)
+        return Rule("Quota", "None", ("There is no quota.",))
     counted = [
         sentence
         for is_said, sentence in (
@@ -127,28 +188,38 @@ def _quota(phase: PhaseView) -> tuple[str, ...]:
                 any(quota.days for quota in phase.quotas),
                 "Days are counted back from now, not from a fixed date.",
             ),
-            (phase.quotas[-1].days is None, "In total means over the whole phase, however long it becomes."),
+            (
+                phase.quotas[-1].days is None,
+                "“In total” means over the whole phase, however long it becomes.",
+            ),
         )
         if is_said
     ]
     shared = ["Results in other phases with the same annotation count, too."] if phase.shares_quotas else []
-    return (
-        f"A team, and each person in all teams together, may have at most {quotas_in_words(phase.quotas)} scored, for each task.",
-        *counted,
-        *shared,
-        "Only results that revealed a score count. Uploads and checks are free.",
-        "A result that is refused, that fails, or that is withdrawn before it has a score does not count.",
+    words = quotas_in_words(phase.quotas)
+    return Rule(
+        "Quota",
+        words,
+        (
+            f"The server scores at most {words}.",
+            "The competitions of a task count together, for a team as well as for each person in all their teams.",
+            *counted,
+            *shared,
+            "Only results that revealed a score count. Uploads and checks are free.",
+            "A result that is refused, that fails, or that is withdrawn before it has a score does not count.",
+        ),
     )
 
 
-def _visibility(phase: PhaseView) -> tuple[str, ...]:
-    found = ["A method and its results are private until its team makes it public."]
+def _visibility(phase: PhaseView) -> Rule:
+    private = "A method and its results are private until its team makes it public."
+    now = DISCLOSURE_LEVELS[current_disclosure(phase)]
     if phase.is_over and phase.details_at_close:
-        found.append("The phase is over, and everything about its scores is shown.")
+        found = ["The phase is over, and everything about its scores is shown.", private]
     elif phase.is_over and phase.is_held_out:
-        found.append("The phase is over: each class and the mean are shown, in tenths of a percent.")
+        found = ["The phase is over: each class and the mean are shown, in tenths of a percent.", private]
     else:
-        found.append(DISCLOSURE_LEVELS[phase.disclosure].rule)
+        found = [now.rule, private]
         if phase.only_complete and phase.is_held_out:
             found.append("Scores of classes are shown only for results with predictions for all of them.")
         found.extend(_later(phase))
@@ -163,7 +234,7 @@ def _visibility(phase: PhaseView) -> tuple[str, ...]:
         found.append(
             "The overview says how many bits of the hidden annotation any team can have learnt from its scores."
         )
-    return tuple(found)
+    return Rule("What is shown of a score", now.shown.removesuffix("."), tuple(found))
 
 
 def _later(phase: PhaseView) -> tuple[str, ...]:
@@ -176,12 +247,16 @@ def _later(phase: PhaseView) -> tuple[str, ...]:
     return ("Each class and the mean become public when the phase is over.",)
 
 
-def _ranks(phase: PhaseView) -> tuple[str, ...]:
+def _ranks(phase: PhaseView) -> Rule:
     if phase.disclosure is Disclosure.AT_CLOSE and not phase.is_over:
-        return ("There are no ranks until the phase is over.",)
-    return (
-        "Methods are ranked by their mean as it is shown; equal means share a rank.",
-        "A method without predictions for one of the classes has neither a mean nor a rank.",
+        return Rule("Ranks", "None until the phase is over", ("There are no ranks until the phase is over.",))
+    return Rule(
+        "Ranks",
+        "By the mean as it is shown; equal means share a rank",
+        (
+            "Methods are ranked by their mean as it is shown; equal means share a rank.",
+            "A method without predictions for one of the classes has neither a mean nor a rank.",
+        ),
     )
 
 

@@ -261,7 +261,7 @@ def shown_phase(phases: Sequence[PhaseView], image_set: str | None) -> PhaseView
 
 
 def timeline_of(phases: Sequence[PhaseView], now: datetime) -> Timeline:
-    """Lay out a challenge's phases on a timeline, in the order in which they open."""
+    """Lay out a challenge's phases on a timeline, in their order."""
     ends = [phase.over_at for phase in phases if phase.over_at is not None]
     start = min([now, *(phase.opens_at for phase in phases)])
     last = max([now, *ends, *(phase.opens_at for phase in phases)])
@@ -279,7 +279,7 @@ def timeline_of(phases: Sequence[PhaseView], now: datetime) -> Timeline:
         return TimelineBar(phase, left, round(right - left, 2), grace)
 
     ticks = tuple(Tick(place(moment), text) for moment, text in _dates(start, start + length))
-    bars = tuple(bar(phase) for phase in sorted(phases, key=lambda phase: (phase.opens_at, phase.image_set)))
+    bars = tuple(map(bar, phases))
     return Timeline(bars, ticks, Tick(place(now), "now"))
 
 

@@ -7,6 +7,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
+from app.challenges.rules import rules_of
 from app.challenges.tabs import organise_tab
 from app.core.access import Action, Actor
 from app.core.rate_limits import Limited
@@ -148,6 +149,7 @@ def challenge(
             "timeline": timeline,
             "shows_methods": shows_methods,
             "can_try": trying.is_offered(platform, challenge),
+            "rules_of": rules_of,
         }
 
     def own(actor: Actor) -> dict[str, str]:
@@ -182,4 +184,4 @@ def competition(
 ) -> Response:
     """Show what a competition expects and how it is scored."""
     view = home_views.competition_page(platform, challenge, image_set, competition)
-    return render(request, "home/competition.html", view=view)
+    return render(request, "home/competition.html", view=view, rules_of=rules_of)

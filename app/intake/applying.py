@@ -529,7 +529,7 @@ def phases_to_replace(platform: Platform, code: str) -> tuple[PhaseCounts, ...]:
         select(Phase)
         .join(Challenge, Phase.challenge_id == Challenge.id)
         .where(Challenge.code == code)
-        .order_by(Phase.image_set)
+        .order_by(*challenges.PHASE_ORDER)
     )
     with platform.transaction() as session:
         found = [

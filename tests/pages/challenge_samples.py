@@ -8,6 +8,7 @@ from typing import Any
 from app.challenges.asking import Asking
 from app.challenges.challenges import PhaseRef, PhaseView
 from app.challenges.phase_rules import PhaseState
+from app.challenges.rules import rules_of
 from app.challenges.texts import ChallengeTexts
 from app.home.front import (
     ChallengeBoards,
@@ -76,7 +77,7 @@ def of_challenges() -> Iterator[tuple[str, dict[str, Any]]]:
         timeline = timeline_of([card.phase for card in each.phases], NOW)
         for shows_methods in (True, False):
             shown = {"challenge": each, "timeline": timeline, "shows_methods": shows_methods}
-            shown |= {"can_try": shows_methods}
+            shown |= {"can_try": shows_methods, "rules_of": rules_of}
             yield "home/challenge.html", shown
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import heldout_scoring
 from app.boards.rows import BoardKey
 from app.challenges.protocols import protocols, task_rules
+from app.challenges.rules import rules_of
 from app.core.problems import PROBLEMS
 from app.home.home import CompetitionView, ExampleFile
 from app.operations.documentation import Call, CallGroup, Field, Operation, formats
@@ -46,7 +47,7 @@ def of_documentation() -> Iterator[tuple[str, dict[str, Any]]]:
     for phases in ((PHASE, VAL), ()):
         yield "docs/formats.html", {"formats": formats(), "phases": phases, **at("/docs/formats")}
     for view in competition_views():
-        yield "home/competition.html", {"view": view}
+        yield "home/competition.html", {"view": view, "rules_of": rules_of}
 
 
 def of_reference(field: Field) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -1,6 +1,8 @@
 """The overview of a challenge: its texts, leaders and numbers for everybody, the next step and the quota for each reader."""
 
 import re
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
@@ -144,3 +146,32 @@ def test_registering_from_a_challenge_leads_back_to_it(browser: Browser) -> None
     assert f'href="/register?next={OAK}/rules"' in page
     assert f'href="/register?next={OAK}"' in visitor.get(OAK).text
     assert f'name="next" value="{OAK}"' in visitor.get(f"/register?next={OAK}").text
+
+
+def test_image_sets_have_one_order_everywhere(browser: Browser, platform: Platform, tmp_path: Path) -> None:
+    order = {"val": (Disclosure.FULL, 9), "pilot": (Disclosure.MEAN, 1), "final": (Disclosure.MEAN, 5)}
+    for image_set, (disclosure, day) in sorted(order.items()):
+        tree = small_kit(tmp_path / image_set)
+        for path in list(tree.rglob("*test.txt")):
+            path.rename(path.with_name(path.name.replace("test", image_set)))
+        opens_at = datetime(2026, 3, day, tzinfo=UTC)
+        import_tree(platform, TreeImport(tree, "yew", image_set, disclosure=disclosure, opens_at=opens_at))
+
+    http = browser()
+    here = "/api/v1/challenges/yew"
+    listed = [
+        [card["phase"]["image_set"] for card in http.get(here).json()["phases"]],
+        [each["image_set"] for each in http.get(f"{here}/data").json()["phases"]],
+        [each["phase"]["image_set"] for each in http.get(f"{here}/rules").json()["phases"]],
+        *(
+            list(
+                dict.fromkeys(re.findall(r"/(val|pilot|final)[/\"]", http.get(page).text.partition(mark)[2]))
+            )
+            for page, mark in (
+                ("/leaderboards", "Leaderboards of"),
+                ("/leaderboards/yew/final/3", 'aria-label="Phase"'),
+            )
+        ),
+    ]
+
+    assert listed == [list(order)] * 5

@@ -46,13 +46,13 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"grace": timedelta(minutes=90)},
-        "An upload that was started before then may finish and be confirmed up to 1 hour 30 minutes later.",
+        "An upload that was started before the close may finish and be confirmed up to 1 hour 30 minutes later.",
     ),
-    ({"grace": timedelta(0)}, "An upload has to be confirmed by then."),
+    ({"grace": timedelta(0)}, "An upload has to be confirmed before the close."),
     ({"quotas": ()}, "There is no quota."),
     (
         {"quotas": (Quota(1, 1),)},
-        "A team, and each person in all teams together, may have at most 1 result in 1 day scored, for each task.",
+        "The server scores at most 1 result in 1 day.",
     ),
     ({"shares_quotas": True}, "Results in other phases with the same annotation count, too."),
     (
@@ -138,6 +138,13 @@ def test_rules_that_image_sets_share_are_said_once_and_others_side_by_side() -> 
     rules = {rule.title: rule for rule in RulesView("a", "A", phases, "", None, None).compared}
 
     assert rules["Ranks"].is_shared
+    [ranks] = rules["Ranks"].details
+    assert (ranks.image_sets, len(ranks.sentences)) == ((), 1)
     assert not rules["Dates"].is_shared
-    assert all(rules["Dates"].differs(sentence) for cell in rules["Dates"].cells for sentence in cell)
-    assert rules["Who may submit"].cells[1] == ("Anyone with an account.",)
+    assert rules["Who may submit"].shorts[1] == "Anyone with an account"
+    assert [each.image_sets for each in rules["Quota"].details] == [(PHASE.image_set,)]
+    assert all(
+        set(each.image_sets) <= {PHASE.image_set, VAL.image_set}
+        for rule in rules.values()
+        for each in rule.details
+    )

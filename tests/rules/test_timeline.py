@@ -48,10 +48,10 @@ def test_a_challenge_shows_its_open_held_out_phase_by_default() -> None:
 
 
 def test_bars_fit_the_drawing_and_are_followed_by_their_grace_period() -> None:
-    drawn = timeline_of([phase("a", CLOSED, -30, -10, grace=5 * DAY), phase("b", OPEN, -5, 20), VAL], NOW)
+    drawn = timeline_of([VAL, phase("a", CLOSED, -30, -10, grace=5 * DAY), phase("b", OPEN, -5, 20)], NOW)
 
-    assert [bar.phase.image_set for bar in drawn.bars] == ["a", "val", "b"]
-    a, val, b = drawn.bars
+    assert [bar.phase.image_set for bar in drawn.bars] == ["val", "a", "b"]
+    val, a, b = drawn.bars
     assert a.left == 0.0
     assert a.left + a.width < a.left + a.width + a.grace < drawn.now.place < b.left + b.width < 100
     assert val.left + val.width == 100
