@@ -25,7 +25,7 @@ from app.core.errors import (
     NotFoundError,
     RefusedError,
 )
-from app.core.plain_yaml import Document
+from app.core.plain_yaml import Document, Path
 from app.intake import intakes, keys
 from app.intake.intakes import IntakeView
 from app.intake.reports import ClassChoice
@@ -413,13 +413,16 @@ def _compared(platform: Platform, actor: Actor, code: str, document: Document) -
         wanted = challenge_file.settings_in(document, now)
         found = tuple(challenges.phases_of(session, code))
         is_draft = challenge.visibility is ChallengeVisibility.DRAFT
-        if is_draft:
-            dataset = drafts.dataset_of(session, challenge)
-            moment = challenges.now(session)
-            challenge_file.refuse(document, challenge_file.problems_of(wanted, dataset, moment))
-        elif wanted.rules and now.rules and wanted.rules.opens_at is None:  # which is over
+        if not is_draft and wanted.rules and now.rules and wanted.rules.opens_at is None:  # which is over
             rules = wanted.rules.model_copy(update={"opens_at": now.rules.opens_at})
             wanted = wanted.model_copy(update={"rules": rules})
+        dataset = drafts.dataset_of(session, challenge) if is_draft else found[0].dataset if found else ""
+        moment = challenges.now(session)
+        problems = challenge_file.problems_of(wanted, dataset, moment)
+        if not is_draft:  # some that it has are over, and stay
+            before = challenge_file.problems_of(now, dataset, moment)
+            problems = {path: problems[path] for path in problems if path not in before and not _stays(path)}
+        challenge_file.refuse(document, problems)
         intake = intakes.newest(session, challenge.id)
     named = {each.image_set for each in found}
     differing = tuple(
@@ -436,6 +439,10 @@ def _compared(platform: Platform, actor: Actor, code: str, document: Document) -
     )
     outcome = FileOutcome(code, now.title, differences=differing, releases=released)
     return _Compared(now, wanted, outcome, found, is_draft, intake)
+
+
+def _stays(path: Path) -> bool:
+    return _is_below(".".join(map(str, path)), FIXED)
 
 
 def _fixed(difference: SettingDifference, named: set[str]) -> str:

@@ -35,7 +35,14 @@ def _no_number(given: object) -> object:
     return given
 
 
-Moment = Annotated[AwareDatetime, BeforeValidator(_no_number), AfterValidator(usable)]
+def _in_utc(moment: datetime) -> datetime:
+    """The same time in UTC, as it is stored, so that two ways to write it are equal."""
+    return moment.astimezone(UTC)
+
+
+Moment = Annotated[
+    AwareDatetime, BeforeValidator(_no_number), AfterValidator(usable), AfterValidator(_in_utc)
+]
 
 
 def aoe(moment: datetime) -> str:

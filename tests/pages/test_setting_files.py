@@ -154,3 +154,36 @@ def test_a_copy_has_its_own_dates_and_classes(place: Place) -> None:
     assert made.status_code == 303, words(made.text)
     assert ("2998-05-01T12:00:00Z" in text, "2999-" in text, "classes: []" in text) == (True, False, True)
     assert (past.status_code, "must be in the future" in words(past.text)) == (422, True)
+
+
+def test_a_time_in_another_zone_is_no_difference_once_it_is_applied(place: Place) -> None:
+    code = place.finished(closes_at="2999-03-01T12:00")
+    place.save(code, "open")
+
+    file = f"{API}/{code}/file?apply=true"
+    applied = place.organiser.put(file, content="rules: {closes_at: '2999-04-01T14:00+02:00'}").json()
+
+    assert applied["differences"] == []
+    assert "closes_at: '2999-04-01T12:00:00Z'" in exported(place, code)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("scoring:\n  own: all\n  ladder: true\n", "line 3, scoring.ladder: the ladder shows the primary figure"),
+        ("rules:\n  terms: own\n  terms_text: ''\n", "line 3, rules.terms_text: write the terms"),
+        ("rules:\n  per_week: 3\n  closes_at: 2020-05-01T12:00Z\n", "line 3, rules.closes_at: must be in the future"),
+    ],
+    ids=["ladder", "terms", "past"],
+)  # fmt: skip
+def test_a_file_that_contradicts_itself_changes_nothing_of_an_open_challenge(
+    place: Place, text: str, problem: str
+) -> None:
+    code = place.finished(closes_at="2999-03-01T12:00")
+    place.save(code, "open")
+    before = exported(place, code)
+
+    answer = place.organiser.put(f"{API}/{code}/file?apply=true", content=text)
+
+    assert (answer.status_code, problem in answer.text) == (422, True), answer.text
+    assert exported(place, code) == before
