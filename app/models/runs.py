@@ -81,7 +81,7 @@ class Run(Base):
     ground_truth_id: Mapped[int] = mapped_column(ForeignKey(GroundTruth.id))
     protocol: Mapped[str]
     scorer: Mapped[str]
-    team_id: Mapped[int] = mapped_column(ForeignKey(Team.id))  # of its method
+    team_id: Mapped[int] = mapped_column(ForeignKey(Team.id), index=True)  # of its method
     state: Mapped[RunState] = mapped_column(default=RunState.QUEUED)
     attempt: Mapped[int] = mapped_column(default=0)  # how many times workers have started it
     # why attempts were ended and the run queued again, oldest first: {"attempt", "at", "reason"}

@@ -4,16 +4,17 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select, text
 from starlette.routing import Match
 
 from app.challenges import challenges
 from app.challenges.disclosure import PUBLIC, Use
 from app.core.access import Actor
 from app.main import create_app
-from app.models import Disclosure, Phase, Result, Role, RunState
+from app.models import Disclosure, Phase, Result, Role, RunState, Team
 from app.organising import overview, run_counts
 from app.organising.run_counts import PhaseQueue, queues_of_phases
+from app.people.teams import add_team
 from app.platform import platform_of
 from app.results import details, exposure
 from app.results.details import Rank
@@ -67,6 +68,19 @@ def test_overview_counts_use_indexes_of_unscored_runs(
         "ix_job_claimed",
         "ix_run_ended",
     }
+
+
+def test_deleting_a_team_reads_no_runs_of_others(history: Rows) -> None:
+    runs = text("SELECT seq_tup_read FROM pg_stat_xact_user_tables WHERE relname = 'run'")
+    with history.platform.transaction() as session:
+        session.execute(text("SET LOCAL enable_seqscan = off"))
+        challenge_id = session.get_one(Phase, history.phase_id).challenge_id
+        team_id = add_team(session, challenge_id, "a team without results")
+        before = session.scalar(runs)
+        session.execute(delete(Team).where(Team.id == team_id))
+        session.flush()
+
+        assert session.scalar(runs) == before
 
 
 def test_the_organisers_overview_stops_counting_at_its_limit(
