@@ -1,12 +1,12 @@
 """Turn the scores of a board into summary figures: drawings with their tables."""
 
 import base64
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 from itertools import accumulate
-from math import floor
 from statistics import median
 
 from app.results.groups import share_group
@@ -31,7 +31,7 @@ from app.web.charts.shapes import (
     width_of,
 )
 from app.web.formats import columns as narrow_columns
-from app.web.formats import plural, score
+from app.web.formats import plural, score, written_day
 from heldout_scoring import Scoreboard, rank_methods
 
 
@@ -81,6 +81,7 @@ class BoardScores:
 
 
 PROGRESS_WIDTH, LEFT, RIGHT, TOP, BOTTOM = 440, 36, 430, 20, 280
+LETTER, LINE = 7, 15  # width and height of a letter of a name
 MOST_POINTS = 300  # results that were never the best, drawn as points
 DATES = 3  # intervals between dates on the axis
 
@@ -95,18 +96,19 @@ class DatedMean:
 
 
 def progress_chart(name: str, title: str, description: str, results: Sequence[DatedMean]) -> Drawing:
-    """Draw results by date as points and the best so far as a line. Results that were best are labelled."""
+    """Draw results by date as points and the best so far as a line. Results that were best are labelled where there is room, the leader always."""
     ordered = sorted(results, key=lambda each: (each.date, -each.value))
     first, last = ordered[0].date, ordered[-1].date
     days = max((last - first) / timedelta(days=1), 1e-9)
     across = Scale(0.0, days, LEFT + 12, RIGHT - 12)
     values = [each.value for each in ordered]
-    up = Scale(floor(10 * min(values)) / 10, top_of(values), BOTTOM, TOP)
+    up = Scale(math.floor(10 * min(values)) / 10, top_of(values), BOTTOM, TOP)
     shapes = [
         *score_axis_upwards(up, LEFT, RIGHT),
         *_dates(first, days, across),
         *_steps(ordered, across, up),
         *_points(ordered, across, up),
+        *_names_of_best(ordered, across, up),
     ]
     return Drawing(name, title, description, PROGRESS_WIDTH, BOTTOM + 24, tuple(shapes))
 
@@ -124,7 +126,7 @@ def _place(result: DatedMean, first: datetime, across: Scale) -> float:
 def _dates(first: datetime, days: float, across: Scale) -> Iterator[Shape]:
     shown: set[str] = set()
     for number in range(DATES + 1):
-        day = f"{first + timedelta(days=days * number / DATES):%Y-%m-%d}"
+        day = written_day(first + timedelta(days=days * number / DATES))
         if day not in shown:
             shown.add(day)
             anchor = "start" if number == 0 else "end" if number == DATES else "middle"
@@ -147,17 +149,23 @@ def _points(ordered: Sequence[DatedMean], across: Scale, up: Scale) -> Iterator[
     best = set(best_so_far(ordered))
     others = [each for each in ordered if each not in best]
     left_out = set(others) - set(others[:: -(-len(others) // MOST_POINTS) or 1])
-    free = 0.0  # where the next label may start, so that labels do not overlap
     for result in (each for each in ordered if each not in left_out):
         x, y = _place(result, ordered[0].date, across), up.at(result.value)
-        tooltip = f"{result.name} {100 * result.value:.1f}, {result.date:%Y-%m-%d}"
+        tooltip = f"{result.name} {score(result.value)}, {written_day(result.date)}"
         yield Circle(x, y, 3, "point" if result in best else "point quiet", tooltip)
+
+
+def _names_of_best(ordered: Sequence[DatedMean], across: Scale, up: Scale) -> Iterator[Shape]:
+    """Name results that were the best, the leader first, left of their points: no line passes there, because it rises."""
+    above = -math.inf  # the last name's place, so that names do not overlap
+    for result in reversed(best_so_far(ordered)):
+        x, y = _place(result, ordered[0].date, across), up.at(result.value)
         name = shortened(result.name, 18)
-        width = 6.6 * len(name)
-        if result in best and x >= free:
-            fits = x + width < RIGHT
-            yield Text(x if fits else RIGHT, y - 7, name, "start" if fits else "end", "over")
-            free = x + width + 8
+        is_left = x - 7 - LETTER * len(name) > LEFT
+        baseline = y + 4 if is_left else y + 17
+        if baseline - LINE >= above:
+            yield Text(x - 7 if is_left else x, baseline, name, "end" if is_left else "start", "over")
+            above = baseline
 
 
 RANKS_WIDTH, MARGIN, AXIS, ROW, STEP = 640, 186, 58, 17, 6
@@ -256,18 +264,18 @@ MOST_TESTED = 300  # methods whose ranks are compared; the groups of n take a ti
 MOST_CLASSES = 60  # columns of a heat map
 FEW = 4  # up to so many columns, each has its own bar chart
 NAMED = 5  # curves named in the legend
-TEXT, NUMBER = "text", "number"
+TEXT, NUMBER, DATE = "text", "number", "date"
 
 
 def summary_figures(board: BoardScores) -> tuple[Figure, ...]:
     """Draw all figures that need only the scores. A figure without enough data is left out."""
     makers: tuple[Callable[[BoardScores], Iterator[Figure]], ...] = (
-        median_by_method,
-        parts_by_method,
-        summary_by_class,
-        critical_differences,
-        scores_by_class_and_method,
         progress,
+        summary_by_class,
+        scores_by_class_and_method,
+        parts_by_method,
+        critical_differences,
+        median_by_method,
     )
     return tuple(figure for make in makers for figure in make(board))
 
@@ -463,13 +471,14 @@ def progress(board: BoardScores) -> Iterator[Figure]:
     best = best_so_far(ordered)
     description = (
         f"{plural(len(results), 'result')} by submission date, and the best mean so far as a rising line: from"
-        f" {score(best[0].value)}% ({best[0].name}, {best[0].date:%Y-%m-%d}) to {score(best[-1].value)}% ({best[-1].name},"
-        f" {best[-1].date:%Y-%m-%d})."
+        f" {score(best[0].value)}% ({best[0].name}, {written_day(best[0].date)}) to {score(best[-1].value)}% ({best[-1].name},"
+        f" {written_day(best[-1].date)})."
     )
     drawing = progress_chart("progress", f"Best mean {inside(board.measure)} over time", description, ordered)
-    columns = (Column("date", TEXT), Column("method", TEXT), Column("mean"), Column("best so far", TEXT))
+    columns = (Column("method", TEXT), Column("date", DATE), Column("mean"), Column("best so far", TEXT))
     rows = tuple(
-        (f"{each.date:%Y-%m-%d}", each.name, each.value, "yes" if each in best else "") for each in ordered
+        (each.name, each.date.date().isoformat(), each.value, "yes" if each in best else "")
+        for each in ordered
     )
     yield Figure(drawing, Table(columns, rows))
 

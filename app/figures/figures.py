@@ -41,7 +41,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class ColumnView:
-    """A column of a figure's table. kind: text, score (in [0, 1]) or number."""
+    """A column of a figure's table. kind: text, score (in [0, 1]), number or date (YYYY-MM-DD)."""
 
     name: str
     kind: str

@@ -83,7 +83,7 @@ def short(name: str) -> str:
     >>> short("aeroplane"), short("person"), short("triangle")
     ('aero', 'person', 'trian.')
     """
-    return SHORT.get(name) or (name if len(name) <= 6 else f"{name[:5]}.")
+    return SHORT.get(name) or (name if len(name) <= 7 else f"{name[:5]}.")
 
 
 def columns(names: Sequence[str]) -> list[tuple[str, str]]:
@@ -117,6 +117,20 @@ def local(moment: datetime | None) -> str:
 def day(moment: datetime | None) -> str:
     """Format the date in UTC, for narrow columns."""
     return _time(moment, DAY)
+
+
+def day_of(written: str) -> str:
+    """Format a date that is written as YYYY-MM-DD, for narrow columns."""
+    return day(datetime.fromisoformat(written).replace(tzinfo=UTC))
+
+
+def written_day(moment: datetime) -> str:
+    """Format the date in UTC without markup, for drawings.
+
+    >>> written_day(datetime(2026, 11, 24, 14, tzinfo=UTC))
+    '24 Nov 2026'
+    """
+    return moment.astimezone(UTC).strftime(DAY)
 
 
 def ago(moment: datetime, now: datetime) -> str:
@@ -284,6 +298,7 @@ FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "bytes": size,
     "columns": columns,
     "day": day,
+    "day_of": day_of,
     "duration": duration,
     "local": local,
     "number": number,

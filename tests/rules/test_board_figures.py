@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -152,6 +153,21 @@ def test_progress_marks_each_new_best_in_order_of_date() -> None:
     assert [row[3] for row in figure.table.rows] == ["yes", *[""] * 9]
     assert [point.style for point in points].count("point") == 1
     assert [point.x for point in points] == sorted(point.x for point in points)
+
+
+def test_progress_names_the_leader_and_names_do_not_overlap() -> None:
+    means = (0.30, 0.31, 0.55, 0.56, 0.80, 0.81)
+    methods = tuple(
+        MethodScores(f"Method {place}", mean, (mean,), DAY + timedelta(days=place))
+        for place, mean in enumerate(means)
+    )
+
+    figure = named(BoardScores("AP", ("cat",), methods))["progress"]
+
+    names = [each for each in figure.drawing.shapes if isinstance(each, Text) and each.style == "over"]
+    assert [each.text for each in names] == ["Method 5", "Method 3", "Method 1"]
+    assert all(after.y - before.y >= 15 for before, after in pairwise(names))
+    assert figure.table.rows[0][1] == f"{DAY:%Y-%m-%d}"
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_the_newest_result_is_on_the_board_and_the_older_one_stays_readable(
     assert (old["state"], old["shown"]["headline"] is not None) == ("replaced", True)
     assert old["shown"]["headline"] != row["mean"]
     page = oak.http.get(f"/submissions/{first}", headers={"Accept": "text/html"}).text
-    assert "The board shows a newer result of this method" in page
+    assert "The leaderboard shows a newer result of this method" in page
     runs = site.installation.ask(
         "SELECT result_id = (SELECT id FROM result WHERE submission_id = %s), run_id IS NULL FROM publication"
         " JOIN result ON result.id = result_id WHERE method_id = %s ORDER BY publication.id",

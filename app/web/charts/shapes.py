@@ -99,7 +99,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table; kind: text, score (in [0, 1]) or number."""
+    """A column of a table; kind: text, score (in [0, 1]), number or date (YYYY-MM-DD)."""
 
     name: str
     kind: str = "score"
