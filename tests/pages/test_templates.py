@@ -284,6 +284,20 @@ def test_scripts_and_styles_of_every_page_stay_small() -> None:
     assert of_kind[".js"] < OWN_SCRIPTS
 
 
+def test_pages_of_scores_load_at_most_thirty_kilobytes_of_style_before_compression() -> None:
+    of_scores = {
+        "leaderboards/board.html", "comparisons/comparison.html", "submissions/submission.html", "methods/method.html",
+        "figure_pages/figures.html", "figure_pages/figure.html",
+    }  # fmt: skip
+    heaviest = dict.fromkeys(of_scores, 0)
+    for template, text, _ in pages():
+        if template in of_scores:
+            sheets = set(re.findall(r'href="/(static/[^"]+[.]css)"', text))
+            heaviest[template] = max(heaviest[template], sum((ROOT / each).stat().st_size for each in sheets))
+
+    assert all(20_000 < size <= 30 * 1024 for size in heaviest.values()), heaviest
+
+
 def test_the_style_sheet_of_all_pages_stays_small_and_in_layers() -> None:
     style = (ROOT / "static" / "style.css").read_text()
 
