@@ -165,7 +165,7 @@ def test_progress_names_the_leader_and_names_do_not_overlap() -> None:
     figure = named(BoardScores("AP", ("cat",), methods))["progress"]
 
     names = [each for each in figure.drawing.shapes if isinstance(each, Text) and each.style == "over"]
-    assert [each.text for each in names] == ["Method 5", "Method 3", "Method 1"]
+    assert [each.text for each in names] == ["Method 5", "Method 3", "Method 1", "Method 0"]
     assert all(after.y - before.y >= 15 for before, after in pairwise(names))
     assert figure.table.rows[0][1] == f"{DAY:%Y-%m-%d}"
 
