@@ -26,6 +26,7 @@ from app.intake.unpacking import SentPicture, Unpacked
 from heldout_scoring import BoxConvention, GroundTruth, Problem, Problems, Rule
 
 MOST_NAMED: Final = 5  # pictures or classes in a sentence
+_JOINTS: Final = re.compile(r"[|;,/+&]")  # between classes in one cell
 WIDE: Final = 0.2  # half an interval that is worth a warning
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -60,6 +61,7 @@ def add_findings(
         for each in some
     ]
     _add_like_names(unpacked, sets)
+    _add_joined_names(unpacked, sets)
     for role, each, _ in found:
         problems = unpacked.problems[role]
         for problem in _of_boxes(each):
@@ -148,6 +150,28 @@ def _add_like_names(unpacked: Unpacked, sets: Mapping[str, Sequence[AnnotatedSet
                 "one class, give it one name in the annotation"
             )
             unpacked.problems[role].warn(Problem("like-names", Rule(words, *names)))
+
+
+def _add_joined_names(unpacked: Unpacked, sets: Mapping[str, Sequence[AnnotatedSet]]) -> None:
+    """Warn of classes whose names seem to be lists of classes, as of a cell with several labels: each part is in another name, too."""
+    names_of = {
+        role: {name for each in some for name in each.truth.lists.classes} for role, some in sets.items()
+    }
+    parts = {
+        name: {part.strip() for part in _JOINTS.split(name)}
+        for name in {name for some in names_of.values() for name in some}
+    }
+    counts = Counter(part for some in parts.values() for part in some)
+    joined = sorted(
+        name for name, some in parts.items() if len(some) > 1 and min(counts[each] for each in some) > 1
+    )
+    if joined:
+        role = PUBLIC if names_of.get(HIDDEN, set()).isdisjoint(joined) else HIDDEN
+        count = (
+            "the name of 1 class seems" if len(joined) == 1 else f"the names of {len(joined):,} classes seem"
+        )
+        words = f"{count} to be a list of classes, such as {{}}; if images have several labels, give each a row, or each class a column of 0 and 1"
+        unpacked.problems[role].warn(Problem("joined-names", Rule(words, joined[0])))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -173,7 +173,10 @@ def _read(
     if wanted.secret is not None and not wanted.chosen:
         progress.note("looking at what images say besides their pixels", 0)
         measure(unpacked, _by_role(sets, wanted.audiences)[HIDDEN])
-    by_folder = {role: each is None or each.of_pictures for role, each in formats.items()}
+    by_folder = {
+        role: each.of_pictures if each else any(unpacked.root(role).rglob("*"))
+        for role, each in formats.items()
+    }
     told = {
         role: _told(
             found,

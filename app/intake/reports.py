@@ -9,7 +9,7 @@ from typing import Final
 
 import structlog
 
-from app.intake.formats.image_sets import says_test
+from app.intake.formats.image_sets import says_test, says_train
 from app.web.formats import plural
 
 log = structlog.get_logger()
@@ -167,6 +167,11 @@ class FoundSet:
     def difficult(self) -> int:
         """The objects that do not count because they are marked as difficult."""
         return sum(row.difficult for row in self.classes)
+
+
+def proposed_sets(sets: Sequence[FoundSet]) -> tuple[FoundSet, ...]:
+    """The sets that participants usually submit to: all but those for training, unless there are no others."""
+    return tuple(each for each in sets if not says_train(each.name)) or tuple(sets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,6 +408,17 @@ class Report:
         return next(
             (each for each in self.comparisons if (each.set, each.phase, each.version) == asked), None
         )
+
+    @property
+    def first_set(self) -> FoundSet | None:
+        """The first set that participants usually submit to; None without sets."""
+        return next(iter(proposed_sets(self.sets)), None)
+
+    @property
+    def plain_name(self) -> str:
+        """The first name of a class with blanks as it is without; empty if none has any."""
+        names = ("_".join(each.name.split()) for each in self.classes if " " in each.name)
+        return next(names, "")
 
     @property
     def explained_tables(self) -> tuple[OddTable, ...]:

@@ -27,6 +27,11 @@ PROGRESS: Final = "progress.json"
 _PACKED: Final = re.compile(
     r"\.(zip|tar|t?gz|t?xz|t?bz2|7z|rar|t?zst|lz4|lzma|lz|z|cab|iso|dmg)$", re.IGNORECASE
 )
+_SPREADSHEET: Final = re.compile(r"\.(xlsx?|xlsm|xlsb|ods|numbers)$", re.IGNORECASE)
+_SAVE_AS: Final = Rule("a spreadsheet, which is not read; save it as CSV in UTF-8, and send that")
+_TWICE: Final = Rule(
+    "this file was sent twice; if two archives have a file of this name, put the content of each into a folder of its own"
+)
 _PART: Final = re.compile(r"\.(z\d\d|\d{3}|part\d+\.rar|r\d\d)$", re.IGNORECASE)
 _OF_SYSTEMS: Final = frozenset(
     {"__MACOSX", "Thumbs.db", "desktop.ini"}
@@ -226,6 +231,8 @@ def digest_of(content: bytes) -> bytes:
 
 def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Iterator[SentContent]:
     """Every file of an archive or a folder, or the file itself."""
+    if _SPREADSHEET.search(file.name) and not file.path.is_dir():
+        raise SubmissionError(Problem("spreadsheet", _SAVE_AS, file.name))
     if not file.path.is_dir() and not is_archive(file.path):
         alone = SentContent(file.name, file.path)
         if kind := _kind_that_is_not_read(alone):
@@ -243,7 +250,9 @@ def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Itera
         if any(part in _OF_SYSTEMS or part.startswith(".") for part in member.name.split("/")):
             continue
         content = SentContent(member.name, member.read(), member.modified)
-        if content.type is None:
+        if _SPREADSHEET.search(member.name):
+            problems.add(Problem("spreadsheet", _SAVE_AS, member.name))
+        elif content.type is None:
             yield content
         else:
             message = "an archive or a compressed file within an archive or a folder; send it alone"
@@ -276,7 +285,7 @@ def _keep(found: Unpacked, role: str, sent: SentContent, limits: ReadingLimits) 
         return
     target = found.root(role) / name
     if target.is_file():
-        found.problems[role].add(Problem("duplicate", Rule("this file was sent twice"), name))
+        found.problems[role].add(Problem("duplicate", _TWICE, name))
     else:
         _write(target, sent, found.problems[role])
 
@@ -285,7 +294,7 @@ def keep_picture(found: Unpacked, role: str, sent: SentContent, limits: ReadingL
     """Put a picture into the folder of all pictures under its role and path."""
     key = f"{role}/{sent.name}"
     if key in found.pictures:
-        found.problems[role].add(Problem("duplicate", Rule("this file was sent twice"), sent.name))
+        found.problems[role].add(Problem("duplicate", _TWICE, sent.name))
         return
     if len(found.pictures) == limits.images:
         raise SubmissionError(

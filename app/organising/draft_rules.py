@@ -25,7 +25,6 @@ from app.challenges.terms import LONGEST, SHORTEST
 from app.core.names import Visible, folded, problem_of_name
 from app.intake.applying import OTHER_PROTOCOL, Application
 from app.intake.class_choices import MOST_CHOSEN
-from app.intake.formats.image_sets import says_train
 from app.intake.reports import HIDDEN, PUBLIC, Audience, ClassChoice, FoundSet
 from app.models import ChallengeVisibility, Disclosure, Quota, in_order
 from app.web.formats import plural
@@ -397,11 +396,6 @@ def usual_protocol(dataset: str) -> str:
     ('voc2007', 'voc2012')
     """
     return heldout_scoring.default_protocol(dataset) if dataset in CHALLENGES else OTHER_PROTOCOL
-
-
-def proposed_sets(sets: Sequence[FoundSet]) -> tuple[str, ...]:
-    """Return the keys of the sets that participants usually submit to: all but those for training, unless there are no others."""
-    return tuple(each.key for each in sets if not says_train(each.name)) or tuple(each.key for each in sets)
 
 
 def problems_of_check(check: Check, what: What, sets: Sequence[FoundSet]) -> Mapping[str, str]:

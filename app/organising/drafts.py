@@ -28,7 +28,7 @@ from app.core.errors import (
 )
 from app.intake import applying, class_choices, intakes, keys, testing
 from app.intake.intakes import IntakeView
-from app.intake.reports import HIDDEN, PUBLIC, ClassChoice, FoundSet, Report
+from app.intake.reports import HIDDEN, PUBLIC, ClassChoice, FoundSet, Report, proposed_sets
 from app.intake.testing import DeletedTests
 from app.models import (
     Challenge,
@@ -121,8 +121,9 @@ class DraftView:
     @property
     def chosen(self) -> tuple[FoundSet, ...]:
         """Those that participants submit to."""
-        keys_ = self.answers.check.sets if self.answers.check else draft_rules.proposed_sets(self.sets)
-        return tuple(each for each in self.sets if each.key in keys_)
+        if self.answers.check is None:
+            return proposed_sets(self.sets)
+        return tuple(each for each in self.sets if each.key in self.answers.check.sets)
 
     @property
     def is_read(self) -> bool:

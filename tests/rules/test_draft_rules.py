@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from app.intake.class_choices import problems_of_choices
-from app.intake.reports import ClassChoice, ClassCount, FoundSet, ImageFacts, Report
+from app.intake.reports import ClassChoice, ClassCount, FoundSet, ImageFacts, Report, proposed_sets
 from app.models import ChallengeVisibility, Disclosure, Quota
 from app.organising import draft_rules
 from app.organising.draft_rules import (
@@ -191,15 +191,15 @@ def test_sets_of_one_name_or_without_the_task_are_refused() -> None:
     assert "do not mix" in problem(mixed, what())
     assert "no annotation for action" in problem(SETS[:1], what("action"))
     assert problem(SETS, what()) == ""
-    assert draft_rules.proposed_sets(SETS) == ("public-val", "hidden-test")
+    assert proposed_sets(SETS) == SETS[1:]
 
 
 @pytest.mark.parametrize("role", ["public", "hidden"])
 def test_no_set_for_training_is_proposed_unless_there_is_no_other(role: str) -> None:
     sets = [found(role, name) for name in ("train", "day_train", "val", "test")]
 
-    assert draft_rules.proposed_sets(sets) == (f"{role}-val", f"{role}-test")
-    assert draft_rules.proposed_sets(sets[:1]) == (f"{role}-train",)
+    assert [each.name for each in proposed_sets(sets)] == ["val", "test"]
+    assert [each.name for each in proposed_sets(sets[:1])] == ["train"]
 
 
 def test_everything_is_said_in_plain_english() -> None:

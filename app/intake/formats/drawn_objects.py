@@ -83,7 +83,8 @@ class DrawnSet:
             words = f"{self.left.total():,} shapes are left out, because only boxes and polygons are read: {kinds}"
             reading.problems.warn(Problem("other-shape", Rule(words), self.source))
         if self.rotated:
-            words = f"{self.rotated:,} boxes are rotated; they are read as they were before, upright"
+            count = "1 box is" if self.rotated == 1 else f"{self.rotated:,} boxes are"
+            words = f"{count} rotated; what is read is the upright box before the rotation"
             reading.problems.warn(Problem("rotated-box", Rule(words), self.source))
         if self.tags and self.objects:
             words = f"{len(self.tags):,} classes of whole images are left out, because there are objects"

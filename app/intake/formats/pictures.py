@@ -1,5 +1,6 @@
 """Pictures and annotation together: which picture shows which image, and what does not fit."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from app.images.matching import (
     size_problem,
     stem_of,
 )
-from app.intake.formats.image_sets import set_folder_above, set_of_folder
+from app.intake.formats.image_sets import says_test, set_folder_above, set_of_folder
 from app.intake.formats.reading import LONGEST_NAME, MOST_NAMED, AnnotatedSet, ListedImages, Size, known_size
 from app.intake.reports import HIDDEN, IMAGES
 from app.intake.unpacking import SentPicture, Unpacked
@@ -105,6 +106,7 @@ def check_pictures(
         )
         _check_set(unpacked.problems[role], each, pictures, matches)
         _tell_of_doubtful(unpacked, role, each, matches)
+        _tell_of_sets(unpacked, role, each, matches)
         if annotated is not None:
             _tell_of_folders(unpacked, role, annotated, matches)
     names = [(picture.digest, picture.path.name) for picture in unpacked.pictures.values()]
@@ -185,18 +187,30 @@ def _tell_of_doubtful(unpacked: Unpacked, role: str, listed: ListedImages, match
         problems.add(Problem("two-images", rule, shown(key)))
 
 
+def _tell_of_sets(unpacked: Unpacked, role: str, listed: ListedImages, matches: Matches) -> None:
+    """Warn of files in folders that are called like several image sets, or like one to test on, where annotation has one set of another name."""
+    counts = Counter(filter(None, (_set_of(key) for key in matches.of.values())))
+    others = [name for name in counts if name != listed.name]
+    if len(counts) > 1 or any(says_test(name) and not says_test(listed.name) for name in others):
+        folders = " and ".join(f"{counts[name]:,} in {name}" for name in sorted(counts))
+        words = f"files of the one image set {listed.name} lie in folders of other image sets: {folders}; if these are sets, send the annotation of each apart"
+        unpacked.problems[role].warn(Problem("folders-of-sets", Rule(words)))
+
+
 def _tell_of_folders(unpacked: Unpacked, role: str, found: AnnotatedSet, matches: Matches) -> None:
     """Warn of files in folders that are named after a class which the annotation of their images does not have.
 
     The file is a quote, since it says what its image does not show.
     """
     lists, labels = found.truth.lists, found.truth.tables.labels
-    places = {name.casefold(): place for place, name in enumerate(lists.classes)}
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(lists.classes):
+        places.setdefault(name.casefold(), []).append(place)
 
     def is_other(number: int, image: str) -> bool:
         folder = Path(matches.of.get(image, "")).parent.name
-        place = None if set_of_folder(folder) else places.get(folder.casefold())
-        return place is not None and labels[place, number] < 0
+        found = [] if set_of_folder(folder) else places.get(folder.casefold(), [])
+        return bool(found) and all(labels[place, number] < 0 for place in found)
 
     others = [
         image for number, image in enumerate(lists.images[: labels.shape[1]]) if is_other(number, image)

@@ -46,11 +46,13 @@ _ROLES: Final[Mapping[str, str]] = {
     "bbox": "bbox", "regionshapeattributes": "shape", "regionattributes": "attributes",
 }  # fmt: skip
 """What columns hold, by their names in lower case without other signs."""
-_FLAGS: Final = frozenset(("0", "1", "0.0", "1.0"))
+_YES, _NO = frozenset(("1", "1.0", "true")), frozenset(("0", "0.0", "false"))
+_FLAGS: Final = _YES | _NO
 _OF_VIA: Final = ("file_size", "file_attributes", "region_count", "region_id")  # which say nothing of boxes
 _MARKS: Final = {"label", "name", "class", "type", "category"}  # keys of VIA's attributes that name the class
 _UTF16: Final = (BOM_UTF16_LE, BOM_UTF16_BE)
 _ENCODINGS: Final = ("windows-1252", "gb18030", "shift_jis", "euc_kr", "windows-1251")
+_SEPARATOR: Final = re.compile(r"\"?sep=.\"?")  # a line for Excel before the columns
 _LIST: Final = re.compile(r"[\[(]?([^\[\]()]*+)[\])]?")
 _SIDE: Final = re.compile(r"0{0,9}[1-9][0-9]{0,4}")
 _CODE: Final = re.compile(r"/[mgtj]/\w+$")  # of a class of Open Images
@@ -72,7 +74,7 @@ _EXPECTED: Final = (
 
 def evidence(reading: Reading) -> list[Path]:
     """The tables of a role."""
-    return [path for path in reading.with_suffix(".csv") if not _is_beside(path)]
+    return [path for path in reading.with_suffix(".csv", ".tsv") if not _is_beside(path)]
 
 
 def _is_beside(path: Path) -> bool:
@@ -309,7 +311,7 @@ class _Table:
         number, rows = lines.number, _following(table, lines)
         [(_, following)] = rows
         held = [
-            None if role == "set" and value in _FLAGS else role  # a class that is called so
+            None if role == "set" and value.lower() in _FLAGS else role  # a class that is called so
             for role, value in zip(found, following, strict=False)
         ]
         flags = [place for place, role in enumerate(held) if role is None]
@@ -318,7 +320,7 @@ class _Table:
             is_of_flags
             and flags
             and _are_classes([cells[place] for place in flags])
-            and _FLAGS.issuperset(following[place] for place in flags)
+            and _FLAGS.issuperset(following[place].lower() for place in flags)
         ):
             places = {role: place for place, role in enumerate(held) if role}
             return _Head(places, {cells[place]: place for place in flags}, rows=rows)
@@ -474,7 +476,7 @@ class _Table:
             raise _RowError(
                 "field-count", f"expected {max(head.classes.values()) + 1} fields, found {len(cells)}"
             )
-        shown = {name: cells[place] for name, place in head.classes.items()}
+        shown = {name: cells[place].lower() for name, place in head.classes.items()}
         if wrong := [value for value in shown.values() if value not in _FLAGS]:
             raise _RowError("bad-flag", "expected 0 or 1 for each class, found {}", wrong[0])
         if path in self.rows.images:
@@ -482,7 +484,7 @@ class _Table:
         self.rows.classes = dict(zip(head.classes, range(len(head.classes)), strict=True))
         image = self._image(path)
         for name, value in shown.items():
-            if value.startswith("1"):
+            if value in _YES:
                 self._add(image, name)
 
     def _read_size(self, image: int, cells: Sequence[str], head: _Head) -> None:
@@ -634,6 +636,8 @@ class _Lines:
             self.has_end = text.endswith(("\n", "\r"))
             if is_first and text.startswith("#") and "region_shape_attributes" in text:
                 return text[1:]  # the columns of early versions of VIA
+            if is_first and _SEPARATOR.fullmatch(text.strip()):
+                continue
             if not text.lstrip().startswith("#"):
                 if text.strip() or not is_first:
                     return text

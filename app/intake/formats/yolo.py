@@ -1,6 +1,7 @@
 """YOLO's labels: a text file for each picture, with a line for each object."""
 
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -11,7 +12,7 @@ import numpy as np
 from app.core import plain_yaml
 from app.images.matching import SUFFIXES
 from app.intake.formats.image_names import image_names
-from app.intake.formats.image_sets import set_of, set_of_file, set_of_folder, words_of
+from app.intake.formats.image_sets import set_folder_above, set_of, set_of_file, set_of_folder, words_of
 from app.intake.formats.label_images import is_in_their_folder
 from app.intake.formats.pictures import sizes_of_pictures
 from app.intake.formats.reading import (
@@ -57,7 +58,9 @@ def _is_in_folder(path: Path, root: Path) -> bool:
 
 
 def _first_line(path: Path) -> str:
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
+    with path.open("rb") as file:
+        encoding = "utf-16" if file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE) else "utf-8-sig"
+    with path.open(encoding=encoding, errors="replace") as file:
         return next((line for line in iter(lambda: file.readline(4096), "") if line.strip()), "")
 
 
@@ -139,11 +142,31 @@ def _files_by_set(reading: Reading, folders: set[Path]) -> Mapping[str, _Files]:
         reading.use_as_picture(path)
     texts = reading.with_suffix(".txt")
     labels = [path for path in texts if path.parent in folders or _is_in_folder(path, reading.root)]
+    if not any(set_folder_above(path, reading.root) for path in labels):
+        labels = _by_pictures(reading, labels, sets)
     for paths in reading.by_set(labels).values():
         for path in paths:
             files_of(path).labels[_key_of(path, reading.root)] = path
         reading.use(*paths)
     return sets
+
+
+def _by_pictures(reading: Reading, labels: Sequence[Path], sets: Mapping[str, _Files]) -> list[Path]:
+    """Give label files that no folder calls a set to the set of the picture of their name; return the others."""
+    places: dict[str, list[tuple[_Files, PurePosixPath]]] = {}
+    for files in sets.values():
+        for key in files.pictures:
+            places.setdefault(key.name, []).append((files, key))
+    others = []
+    for path in labels:
+        found = places.get(path.stem, [])
+        if len(sets) < 2 or len(found) != 1:
+            others.append(path)
+            continue
+        [(files, key)] = found
+        files.labels[key] = path
+        reading.use(path)
+    return others
 
 
 def _refuse_label_images(reading: Reading) -> None:

@@ -150,3 +150,10 @@ def test_a_set_comes_from_the_folder_above_its_classes(tmp_path: Path) -> None:
         "test": "birds/test",
         "train": "birds/train",
     }
+
+
+def test_no_file_lies_in_the_folder_of_another_class_that_differs_in_case(tmp_path: Path) -> None:
+    found = sent(tmp_path, "cat/a.jpg", "Cat/b.jpg", "dog/c.jpg")
+
+    assert "other-folder" not in found.codes
+    assert "like-names" in found.codes

@@ -9,6 +9,7 @@ from PIL import Image
 from app.intake.inspecting import CHOSEN
 from tests.pages.data_sets import coco_file, jpeg
 from tests.rules.formats.builders import Read, png, read, saved
+from tests.scoring.builders import annotation, thing
 
 SIZE = {"width": 50, "height": 40}
 
@@ -169,3 +170,36 @@ def test_files_that_systems_put_beside_others_are_left_out_without_a_word(tmp_pa
 
     assert (found.problems, found.codes) == ([], set())
     assert found.truth.description.classes == ("cat", "dog")
+
+
+OF_ONE_SET: dict[str, dict[str, bytes]] = {
+    "table": {"boxes.csv": b"image,class,left,top,right,bottom\na.jpg,cat,1,1,9,9\nb.jpg,cat,1,1,9,9\n"},
+    "VOC": {f"Annotations/{name}.xml": annotation(thing("cat")).encode() for name in "ab"},
+}
+
+
+@pytest.mark.parametrize("layout", OF_ONE_SET)
+def test_images_of_one_set_in_folders_of_several_are_told(layout: str, tmp_path: Path) -> None:
+    images = {"images/train/a.jpg": jpeg(500, 375), "images/test/b.jpg": jpeg(500, 375, shade=9)}
+
+    found = read(tmp_path, {**OF_ONE_SET[layout], **images})
+
+    assert (
+        "files of the one image set val lie in folders of other image sets: 1 in test and 1 in train; if these are sets, send the annotation "
+        "of each apart"
+    ) in found.warnings
+
+
+def test_a_set_whose_images_lie_in_a_folder_to_test_on_is_told(tmp_path: Path) -> None:
+    found = read(tmp_path, {"val.json": coco_file(), "test2017/one.jpg": jpeg(50, 40)})
+
+    assert any(
+        "of the one image set val lie in folders of other image sets: 1 in test;" in each
+        for each in found.warnings
+    )
+
+
+def test_a_folder_of_the_same_set_is_not_told(tmp_path: Path) -> None:
+    found = read(tmp_path, {"val.json": coco_file(), "val2017/one.jpg": jpeg(50, 40)})
+
+    assert "folders-of-sets" not in found.codes

@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import FieldsError
+from app.intake.inspecting import Wanted, inspect
 from app.intake.reports import FLAG, UNEXPLAINED, OddTable, TableChoice
 from app.intake.table_choices import TableRequest
+from app.intake.unpacking import SentFile
 from heldout_scoring import BoxConvention
-from tests.pages.data_sets import jpeg
-from tests.rules.formats.builders import Read, read
+from tests.pages.data_sets import jpeg, zipped
+from tests.rules.formats.builders import LIMITS, Read, read
 
 OWN = "image,class,left,top,right,bottom\n"
 REGION = '"{""name"":""rect"",""x"":10,""y"":5,""width"":20,""height"":25}"'
@@ -352,3 +354,47 @@ def test_of_two_columns_of_one_kind_one_is_chosen(tmp_path: Path) -> None:
     )
 
     assert (found.problems, found.truth.lists.classes) == ([], ("cat",))
+
+
+@pytest.mark.parametrize("line", ["sep=;\r\n", '"sep=;"\n'])
+def test_a_line_for_excel_stands_before_the_columns(line: str, tmp_path: Path) -> None:
+    found = table(tmp_path, f"{line}{OWN.replace(',', ';')}a.jpg;cat;1;1;9;9\n")
+
+    assert (found.problems, found.truth.lists.images) == ([], ("a",))
+
+
+def test_a_table_may_end_in_tsv(tmp_path: Path) -> None:
+    found = table(tmp_path, OWN.replace(",", "\t") + "a.jpg\tcat\t1\t1\t9\t9\n", "boxes.tsv")
+
+    assert (found.problems, found.truth.lists.images) == ([], ("a",))
+
+
+def test_labels_may_be_true_and_false(tmp_path: Path) -> None:
+    found = table(tmp_path, "filename,cat,dog\na.jpg,True,False\nb.jpg,FALSE,TRUE\n")
+
+    assert found.problems == []
+    assert found.truth.tables.labels.tolist() == [[1, -1], [-1, 1]]
+
+
+def test_several_labels_in_one_cell_are_told(tmp_path: Path) -> None:
+    found = table(tmp_path, "image,label\na.jpg,cat|dog\nb.jpg,cat\nc.jpg,dog\nd.jpg,black & white\n")
+
+    [said] = [each for each in found.warnings if "list of classes" in each]
+    assert said.startswith("the name of 1 class seems to be a list of classes, such as cat|dog;")
+
+
+@pytest.mark.parametrize("name", ["boxes.xlsx", "boxes.ods"])
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_spreadsheet_is_refused_by_name(name: str, tmp_path: Path, *, packed: bool) -> None:
+    book = zipped({"xl/worksheets/sheet1.xml": b"<worksheet/>"})
+    path = tmp_path / (f"{name}.zip" if packed else name)
+    path.write_bytes(zipped({name: book}) if packed else book)
+    (tmp_path / "work").mkdir()
+
+    content = inspect(tmp_path / "work", (SentFile("hidden", path.name, path),), "birds", LIMITS, Wanted())
+
+    [said] = json.loads(content)["problems"]
+    assert (said["file"], said["message"]) == (
+        name,
+        "a spreadsheet, which is not read; save it as CSV in UTF-8, and send that",
+    )

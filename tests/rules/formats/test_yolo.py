@@ -255,3 +255,26 @@ def test_a_set_comes_from_the_folder_of_its_labels(tmp_path: Path) -> None:
     found = read(tmp_path, EXPORTS["Roboflow"][0])
 
     assert [each.source for each in found.report.sets] == ["train/labels", "valid/labels"]
+
+
+def test_labels_in_one_folder_belong_to_the_sets_of_their_images(tmp_path: Path) -> None:
+    files = {"data.yaml": SETTINGS, "labels/a.txt": A, "labels/b.txt": B}
+
+    found = read(tmp_path, {**files, "images/train/a.jpg": ONE, "images/test/b.jpg": TWO})
+
+    assert found.problems == []
+    assert {each.name: each.objects for each in found.report.sets} == {"test": 1, "train": 2}
+
+
+def test_labels_of_images_in_two_sets_are_not_guessed(tmp_path: Path) -> None:
+    files = {"data.yaml": SETTINGS, "labels/a.txt": A}
+
+    found = read(tmp_path, {**files, "images/train/a.jpg": ONE, "images/test/a.jpg": TWO})
+
+    assert {"two-pictures", "no-picture"} == {each.code for each in found.report.problems}
+
+
+def test_labels_in_utf_16_are_read(tmp_path: Path) -> None:
+    found = one(tmp_path, A.decode().encode("utf-16"))
+
+    assert (found.problems, found.truth.tables.objects.name.tolist()) == ([], [0, 1])
