@@ -77,7 +77,7 @@ def read(content: bytes, largest: int) -> Document:
         return _nothing(line, f"expected UTF-8, found the byte {content[error.start]:#04x}")
     reader = _Reader()
     try:
-        value = reader.document(yaml.parse(text, Loader=yaml.SafeLoader))
+        value = reader.document(_events(text))
     except _UnreadableError as error:
         return Document(None, (*reader.problems, error.problem), reader.lines)
     except yaml.MarkedYAMLError as error:
@@ -93,6 +93,17 @@ def read(content: bytes, largest: int) -> Document:
 
 def _nothing(line: int, message: str) -> Document:
     return Document(None, (YamlProblem(line, message),))
+
+
+def _events(text: str) -> Iterator[Event]:
+    """Yield what a file consists of. The library takes the numbers of characters and versions as they come."""
+    loader = yaml.SafeLoader(text)
+    try:
+        while loader.check_event():
+            yield loader.get_event()
+    except (ValueError, OverflowError):
+        words = "this is not YAML: there is no character, or no version, of this number"
+        raise _UnreadableError(loader.line + 1, words) from None
 
 
 class _Reader:

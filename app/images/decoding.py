@@ -34,7 +34,7 @@ RECIPE: Final = "2"  # increment to make all images again
 
 JPEG: Final = b"\xff\xd8\xff"
 PNG: Final = b"\x89PNG\r\n\x1a\n"
-_JPEG_MARKER: Final = re.compile(rb"\xff+([^\0\xff])")  # a byte of 255 in an image is followed by one of 0
+_JPEG_MARKER: Final = re.compile(rb"\xff([^\0\xff])")  # a byte of 255 in an image is followed by one of 0
 _JPEG_END: Final = 0xD9
 _WITHOUT_CONTENT: Final = range(0xD0, 0xD9)  # markers in an image, and at its beginning
 _FORMATS: Final = ((JPEG, "JPEG"), (PNG, "PNG"))

@@ -74,8 +74,14 @@ def test_every_problem_is_told_at_once_with_its_line() -> None:
         ("a: \x07", "line 1: expected text, found the character U+0007"),
         ("x" * (challenge_file.LARGEST + 1), "line 1: expected at most 262,144 bytes, found 262,145"),
         ('{"title": "\\ud83d"}', "line 1: expected a text, found half of a character (such as \\ud83d alone)"),
+        ('title: Birds\ncode: "\\UFFFFFFFF"', "line 2: this is not YAML: there is no character, or no version, of this number"),
+        ('title: Birds\ncode: "\\U00110000"', "line 2: this is not YAML: there is no character, or no version, of this number"),
+        (f"# Birds\n%YAML {'1' * 5000}.1\n---\na: 1", "line 2: this is not YAML: there is no character, or no version, of this number"),
     ],
-    ids=["alias", "tag", "twice", "merge", "deep", "documents", "list", "empty", "syntax", "character", "large", "half"],
+    ids=[
+        "alias", "tag", "twice", "merge", "deep", "documents", "list", "empty", "syntax", "character", "large", "half", "beyond C", "beyond Unicode",
+        "version",
+    ],
 )  # fmt: skip
 def test_what_is_not_plain_is_refused(text: str, problem: str) -> None:
     assert problem in problems_of(text)
@@ -105,7 +111,7 @@ def test_what_is_no_text_is_refused(wrong: bytes) -> None:
 LINES = FILE.splitlines()
 ODD = (
     "9" * 5000, "-1", "1e999", "[]", "{}", "null", "''", "true", "\U0001f426" * 300, "'\u202e\x00'", "\u0000", "2027", "!!int 1", "&a b", "*a",
-    "[[[[[[[[[[", "'", '"\\ud800"', "0x10", "9999-12-31T23:59:59Z", "{a: b}", "[1, 2]", ".inf", "? x", "%", "@", "\t",
+    "[[[[[[[[[[", "'", '"\\ud800"', '"\\UFFFFFFFF"', "0x10", "9999-12-31T23:59:59Z", "{a: b}", "[1, 2]", ".inf", "? x", "%", "@", "\t",
 )  # fmt: skip
 
 

@@ -31,6 +31,17 @@ def read(folder: Path, *sent: tuple[str, str, bytes]) -> Report:
     return from_plain(Report, json.loads(inspect(folder / "work", tuple(files), "birds", LIMITS, Wanted())))
 
 
+@pytest.mark.timeout(60)
+def test_a_picture_that_was_cut_off_and_filled_up_is_told_at_once(tmp_path: Path) -> None:
+    filled = jpeg()[:200] + b"\xff" * (256 << 10) + bytes(4)
+
+    report = read(tmp_path, ("public", "a.json", coco_file()), ("images", "a.jpg", filled))
+
+    assert "a.jpg: the file ends before the image does; it was not copied completely" in {
+        str(each) for each in report.problems
+    }
+
+
 @pytest.mark.parametrize("role", ["images", "public", "hidden"])
 @pytest.mark.parametrize(
     ("name", "content", "words"),

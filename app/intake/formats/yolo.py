@@ -26,7 +26,7 @@ from app.intake.formats.reading import (
 )
 from heldout_scoring import GroundTruth, Problem, Rule
 
-_OBJECT: Final = re.compile(r"\s*\d+(\s+[-+]?(\d+(\.\d+)?|\.\d+)(e[-+]?\d+)?){4,}+\s*", re.IGNORECASE)
+_OBJECT: Final = re.compile(r"\s*\d{1,9}(\s+[-+]?(\d+(\.\d+)?|\.\d+)(e[-+]?\d+)?){4,}+\s*", re.IGNORECASE)
 _FOLDER: Final = re.compile(r"(\w+[_-])?labels|obj_\w*data", re.IGNORECASE)
 _OF_KINDS: Final = frozenset(
     {"labels", "images"}

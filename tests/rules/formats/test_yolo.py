@@ -194,6 +194,16 @@ def test_classes_without_names_are_called_by_their_numbers(tmp_path: Path) -> No
     assert "no-class-names" in found.codes
 
 
+def test_a_class_number_of_thousands_of_digits_is_a_problem_where_classes_have_no_names(
+    tmp_path: Path,
+) -> None:
+    line = b"9" * 5000 + b" 0.5 0.5 0.1 0.1"
+
+    [problem] = read(tmp_path, {"images/a.jpg": ONE, "labels/a.txt": b"0 0.5 0.5 0.1 0.1\n" + line}).problems
+
+    assert problem.startswith("labels/a.txt:2: expected a whole number of a class first, found 999")
+
+
 def test_of_hidden_labels_nothing_is_quoted(tmp_path: Path) -> None:
     files = {"data.yaml": SETTINGS, "labels/a.txt": b"0 0.1 0.1 0.1 0.1\nsecret 1 2 3 4\n0 7 0.1 0.1 0.1"}
 
