@@ -32,10 +32,11 @@ from app.core.names import check_name
 from app.images import making
 from app.images.making import ImportedImages
 from app.intake.comparing import compare
+from app.intake.formats.class_folders import called_by_class
 from app.intake.formats.image_names import public_names
 from app.intake.formats.reading import Reading
 from app.intake.formats.recognition import format_of, read_annotation
-from app.intake.reports import PUBLIC
+from app.intake.reports import ODD_NAME, PUBLIC
 from app.intake.unpacking import ProgressNotes, ReadingLimits, SentFile, unpack
 from app.jobs import events
 from app.models import (
@@ -447,6 +448,7 @@ def _read_as_data_set(
     )
     with platform.transaction() as session:
         known = challenges.challenge_of(session, request.challenge)
+        phase = challenges.phase_of(session, request.challenge, request.image_set)
         own = request.tree.name if request.tree.is_dir() else request.challenge
         dataset = known.dataset if known else own
     with TemporaryDirectory() as folder:
@@ -469,6 +471,8 @@ def _read_as_data_set(
         raise heldout_scoring.TreeError(
             (heldout_scoring.Problem("no-set", message),) if sets else error.problems
         )
+    if _is_held_out(request, phase) and (rule := called_by_class(named[0])):
+        raise heldout_scoring.TreeError((heldout_scoring.Problem(ODD_NAME, rule),))
     for warning in reading.problems.warnings:
         problems.warn(warning)
     lists = replace(named[0].truth.lists, image_set=request.image_set)

@@ -7,11 +7,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
-from operator import attrgetter, methodcaller
+from operator import methodcaller
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import heldout_scoring
 from app.challenges.label_digests import label_digests
@@ -21,8 +22,9 @@ from app.intake.class_choices import choose, counts_of
 from app.intake.comparing import compare
 from app.intake.drawing import draw, views_of
 from app.intake.findings import add_clues, add_findings, add_other_numbers, convention_of, read_phase_pictures
+from app.intake.formats.class_folders import called_by_class
 from app.intake.formats.image_names import public_names
-from app.intake.formats.image_sets import set_of_file
+from app.intake.formats.image_sets import set_folder_above, set_of_file, set_of_folder
 from app.intake.formats.pictures import check_pictures, file_names, pictures_of
 from app.intake.formats.reading import (
     LONGEST_NAME,
@@ -71,7 +73,6 @@ READ: Final = "read"  # file of what was read, to be kept
 KEPT: Final = "kept"  # file of what was read before
 OF_PHASES: Final = "pictures-of-phases"  # file about the pictures that the challenge has already
 
-_NAME: Final = attrgetter("name")
 _NOT_STORED: Final = re.compile("[\0-\x1f\x7f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _OTHERWISE: Final = "this breaks a rule of its format"
 
@@ -152,6 +153,7 @@ def _read(
     unpacked = unpack(files, folder, dataset, limits, progress)
     sets: dict[str, list[AnnotatedSet]] = {}
     invalid: dict[str, list[ListedImages]] = {}
+    sets_in: dict[str, dict[str, set[str]]] = {}
     formats: dict[str, Format | None] = {}
     odd_tables: list[OddTable] = []
     heads: dict[int, tuple[str, str]] = {}
@@ -167,7 +169,7 @@ def _read(
         except DataError as error:
             reading.problems.add(Problem("annotation", str(error)))
             sets[role] = []
-        invalid[role] = reading.invalid
+        invalid[role], sets_in[role] = reading.invalid, reading.sets_in
         odd_tables += reading.odd_tables
     check_pictures(unpacked, sets, invalid)
     if wanted.secret is not None and not wanted.chosen:
@@ -180,7 +182,7 @@ def _read(
     told = {
         role: _told(
             found,
-            [*map(_NAME, sets.get(role, ())), *map(_NAME, invalid.get(role, ()))],
+            _SetsOfFiles.of(sets.get(role, ()), invalid.get(role, ()), sets_in.get(role, {})),
             is_by_folder=by_folder.get(role, False),
         )
         for role, found in unpacked.problems.items()
@@ -315,8 +317,10 @@ def _view(
 
 
 def _check_names(role: str, found: AnnotatedSet, problems: Problems) -> None:
-    """Add a problem for images whose names cannot stand in a line of text; in hidden sets, neutral names are a way out."""
+    """Add a problem for images whose names cannot stand in a line of text, or name the class; in hidden sets, neutral names are a way out."""
     described = found.truth.description
+    if role == HIDDEN and (rule := called_by_class(found)):
+        problems.add(Problem(ODD_NAME, rule, found.source))
     images = [each.id for each in (*described.images, *described.further) if not is_image_name(each.id)]
     wrong = [path_of(found.files.get(image, image)).name[:LONGEST_NAME] for image in images]
     if wrong:
@@ -379,28 +383,56 @@ class _Findings:
         self.counts[finding.code] += 1
 
 
-def _told(found: Problems, sets: Sequence[str] = (), *, is_by_folder: bool) -> Told:
+@dataclass(frozen=True, slots=True)
+class _SetsOfFiles:
+    """Which image sets a file of a role may be about. images: those of each set; within: the sets that files name within."""
+
+    images: Sequence[tuple[str, AbstractSet[str]]] = ()
+    within: Mapping[str, AbstractSet[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        sets: Sequence[AnnotatedSet],
+        invalid: Sequence[ListedImages],
+        within: Mapping[str, AbstractSet[str]],
+    ) -> Self:
+        """Of the sets that were read, and of those that have problems."""
+        images = [(each.name, frozenset(each.truth.lists.images)) for each in sets]
+        return cls([*images, *((each.name, each.sizes.keys()) for each in invalid)], within)
+
+    def about(self, file: str | None) -> tuple[str, ...]:
+        """The sets that the file names within; or those that have the image of this name, of several that of the file's folder.
+
+        Otherwise the set that the file is called by or, if it is called by none, all.
+        """
+        path = Path(path_of(file or ""))
+        if named := self.within.get(file or ""):
+            return tuple(sorted(named))
+        if listing := {name for name, images in self.images if path.stem in images}:
+            above = set_folder_above(path, Path())
+            of_folder = {set_of_folder(above.name)} & listing if above else set()
+            return tuple(sorted(of_folder or listing))
+        own = set_of_file(path, Path(), "")
+        return (own,) if own else tuple(dict.fromkeys(name for name, _ in self.images))
+
+
+def _told(found: Problems, sets: _SetsOfFiles | None = None, *, is_by_folder: bool) -> Told:
     def worded(problem: Problem) -> Worded:
-        return Worded(finding(problem), hidden_finding(problem, is_by_folder=is_by_folder))
+        about = sets.about(problem.file) if sets else ()
+        return Worded(finding(problem), hidden_finding(problem, is_by_folder=is_by_folder), about)
 
     return Told(
-        tuple(sets),
         tuple(map(worded, found.listed)),
         tuple(map(worded, found.warnings)),
         tuple(KindCount(code, count) for code, count in found.unlisted.items()),
     )
 
 
-def _role_of_finding(role: str, sets: Sequence[str], audiences: Sequence[Audience], found: Worded) -> str:
-    """The role of the annotation that a finding is about, of files that were read in this role.
-
-    It is hidden if the set is hidden that its file is called by or, if that names none, any set is.
-    """
-    own = set_of_file(Path(path_of(found.public.file or "")), Path(), "")
-    roles = (
-        {role_of(role, each, audiences) for each in ([own] if own else sets)} if role == PUBLIC else {role}
-    )
-    return HIDDEN if HIDDEN in roles else role
+def _role_of_finding(role: str, audiences: Sequence[Audience], found: Worded) -> str:
+    """The role of the annotation that a finding is about, of files that were read in this role: hidden if any of its sets is."""
+    is_hidden = role == PUBLIC and any(role_of(role, each, audiences) == HIDDEN for each in found.sets)
+    return HIDDEN if is_hidden else role
 
 
 def _report(
@@ -411,7 +443,7 @@ def _report(
     unlisted: Counter[str] = Counter()
     for role, found in unpacked.problems.items():
         as_read, since = read.told[role], _told(found, is_by_folder=read.is_by_folder)
-        role_as_read = partial(_role_of_finding, role, as_read.sets, audiences)
+        role_as_read = partial(_role_of_finding, role, audiences)
         for each in as_read.problems:
             problems.add(each.of(role_as_read(each)))
         for each in as_read.warnings:

@@ -42,10 +42,11 @@ def digest_of_sources(packages: Iterable[Path]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Worded:
-    """A finding in the words of public and in those of hidden annotation."""
+    """A finding in the words of public and in those of hidden annotation. sets: the image sets that it may be about."""
 
     public: Finding
     hidden: Finding
+    sets: tuple[str, ...] = ()
 
     def of(self, role: str) -> Finding:
         """The words of annotation with this role."""
@@ -54,9 +55,8 @@ class Worded:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The findings of a role, and how many more there are of each kind. sets: the names of all image sets that were read in it."""
+    """The findings of a role, and how many more there are of each kind."""
 
-    sets: tuple[str, ...]
     problems: tuple[Worded, ...] = ()
     warnings: tuple[Worded, ...] = ()
     unlisted: tuple[KindCount, ...] = ()

@@ -1,6 +1,7 @@
 """The command's import reads what data sets are read from, under the name of the phase."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,17 @@ def test_a_tree_with_problems_is_refused_with_those_that_the_browser_shows(
         import_tree(platform, TreeImport(tree, "broken", "test"))
 
     assert [each.file for each in raised.value.problems][:1] == ["Annotations/a.xml"]
+
+
+def test_no_class_stands_in_the_name_of_a_hidden_image_of_a_folder(
+    platform: Platform, tmp_path: Path
+) -> None:
+    files = {f"{name}/{number}.jpg": jpeg(shade=number) for name in ("cat", "dog") for number in (1, 2)}
+    tree = written(tmp_path / "birds", files)
+    hidden = TreeImport(tree, "by-folder", "test", protocol="voc2012")
+
+    with pytest.raises(TreeError, match="would be called by their folders, which are their classes"):
+        import_tree(platform, hidden)
+    imported = import_tree(platform, replace(hidden, disclosure=Disclosure.FULL))
+
+    assert imported.is_new

@@ -18,6 +18,7 @@ from heldout_scoring.stored import from_plain, to_plain
 from tests.pages.data_sets import coco_file, jpeg, zipped
 from tests.pages.test_intake_reading import OF_HIDDEN, coco_with_mistakes, kit_with_mistakes
 from tests.rules.formats import builders
+from tests.scoring.builders import annotation, thing
 from tests.shared import SHARED
 
 CASES = SHARED / "cases" / "datasets"
@@ -174,6 +175,33 @@ def test_of_a_public_set_beside_one_that_says_test_everything_is_told(tmp_path: 
 
     assert any("SECRET" in each for each in said if "train" in each)
     assert not any("SECRET" in each for each in said if "test" in each)
+
+
+SPLIT = b"image,class,left,top,right,bottom,split\na.jpg,cat,1,1,9,9,train\n"
+OF_ONE_FILE = {
+    "column": {"train.csv": SPLIT + b"b.jpg,SECRET/,1,1,9,9,test\nb.jpg,cat,1,1,9,9,test\n"},
+    "column, no row left": {"train.csv": SPLIT + b"b.jpg,SECRET/,1,1,9,9,test\n"},
+    "subset": {
+        "train.xml": b"<annotations><image name='a.jpg' width='9' height='9'/><image name='b.jpg' subset='test' width='9' height='9'>"
+        b"<box label='cat' xtl='SECRET'/></image></annotations>"
+    },
+    "list": {
+        **{f"Annotations/{name}.xml": annotation(thing("cat")).encode() for name in ("train_1", "x")},
+        "Annotations/train_2.xml": annotation(thing("cat")).replace("</xmin>", "SECRET</xmin>").encode(),
+        "ImageSets/Main/train.txt": b"x\n",
+        "ImageSets/Main/test.txt": b"train_1\ntrain_2\n",
+    },
+}
+
+
+@pytest.mark.parametrize("what", OF_ONE_FILE)
+def test_of_a_set_that_says_test_nothing_is_quoted_whatever_its_file_is_called(
+    what: str, tmp_path: Path
+) -> None:
+    found = builders.read(tmp_path, OF_ONE_FILE[what]).report
+
+    assert found.problems
+    assert "SECRET" not in json.dumps([str(each) for each in findings(found)])
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from app.images.matching import SUFFIXES
+from app.images.matching import SUFFIXES, path_of, stem_of
 from app.intake.formats import label_images
 from app.intake.formats.image_names import image_names
 from app.intake.formats.image_sets import set_of_folder, words_of
@@ -20,7 +20,6 @@ from app.intake.formats.reading import (
     is_class_name,
     note_of,
 )
-from app.intake.reports import HIDDEN
 from heldout_scoring import GroundTruth, Problem, Rule
 
 # words in the names of folders that are no classes
@@ -31,9 +30,6 @@ _OF_ANNOTATION: Final = frozenset(
     ("annotation", "annotations", "label", "labels", "masks", "gt", "groundtruth", "segmentation", "segmentations", "imagesets", "depth")
 )  # fmt: skip
 _LIST_OF_CVAT: Final = "synsets.txt"
-_NAMES_APART: Final = (
-    "its folder, which tells images apart elsewhere, is its class; give each image a name of its own"
-)
 _EXAMPLES: Final = "such as train/cat/1.jpg and train/dog/2.jpg"
 
 
@@ -147,17 +143,25 @@ def _in_order(reading: Reading, folders: set[str]) -> Sequence[str]:
 
 
 def _named(reading: Reading, paths: Sequence[Path]) -> Iterator[tuple[str, Path]]:
-    """The images of these pictures, by their names. Of hidden sets a folder cannot be part of a name: it is the class."""
+    """The images of these pictures, by their names. That of a hidden set no folder stands in a name is looked after once sets have their roles."""
     given = {reading.name(path): path for path in paths}
     names = image_names(given)
-    if names.by_path and reading.role == HIDDEN:
-        same = [given[each] for each in names.by_path]
-        reading.refuse(same, "same-image-name", f"called like another; {_NAMES_APART}")
-    else:
-        names.tell(reading.problems)
+    names.tell(reading.problems)
     for name, path in given.items():
         if path not in reading.used:
             yield names.of[name], path
+
+
+def called_by_class(found: AnnotatedSet) -> Rule | None:
+    """What is wrong with the names of a hidden set's images, if some are called by their folders, which are their classes."""
+    if found.layout != CLASS_FOLDERS:
+        return None
+    files = [file for image, file in found.files.items() if stem_of(path_of(file)) != image]
+    words = (
+        f"{len(files):,} of the images of {found.name} would be called by their folders, which are their classes, because other files have the "
+        "same names, such as {}; give each file a name of its own, or give hidden images neutral names"
+    )
+    return Rule(words, path_of(files[0]).name) if files else None
 
 
 def _check_folders(reading: Reading, pictures: Sequence[Path]) -> None:

@@ -121,6 +121,7 @@ class _Reader:
         subset = attributes.get("subset", "")
         of_file = set_of_file(self.path, self.reading.root, self.reading.set_name)
         name = set_of(subset, subset) if subset else of_file
+        self.reading.note_set(self.reading.name(self.path), name)
         if (other := self.subsets.setdefault(name, subset)) != subset:
             words = "the subsets '{}' and '{}' would both be the image set {}; rename one of them"
             raise _WrongError(Rule(words, other, subset, name))

@@ -74,7 +74,7 @@ class Reading:
     used: the files that are accounted for; those that are left are told once everything is read; tables: how those are read that do not
     say it themselves; odd_tables: that organisers have to explain; heads: the first line of the first table with so many columns that is
     read as they chose, and its file; unnamed: what an image set without a name is called, by default
-    after the role.
+    after the role; sets_in: the image sets that files name within, by the files' names.
     """
 
     unpacked: Unpacked
@@ -86,6 +86,7 @@ class Reading:
     odd_tables: list[OddTable] = field(default_factory=list)
     heads: dict[int, tuple[str, str]] = field(default_factory=dict)
     unnamed: str = ""
+    sets_in: dict[str, set[str]] = field(default_factory=dict)
 
     @property
     def root(self) -> Path:
@@ -168,6 +169,10 @@ class Reading:
         """The same annotation of an image set of this challenge, whose images have names and not numbers."""
         lists = replace(truth.lists, dataset=self.unpacked.dataset, image_set=image_set)
         return GroundTruth.of(lists, truth.tables)
+
+    def note_set(self, file: str, image_set: str) -> None:
+        """Note that a file names an image set within, whatever it is called itself."""
+        self.sets_in.setdefault(file, set()).add(image_set)
 
     def use(self, *paths: Path) -> None:
         """Note that files were read, so that they are accounted for."""

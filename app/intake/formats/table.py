@@ -450,6 +450,7 @@ class _Table:
             raise _RowError(
                 "no-set", "expected the name of an image set, such as train, val or test, found {}", written
             )
+        self.reading.note_set(self.name, found)
         return found
 
     def _image(self, path: str) -> int:

@@ -39,7 +39,7 @@ EXPECTED = {
     "masks-train-and-test-folders.zip": Outcome({"train": (1, 0), "test": (1, 0)}, role=PUBLIC),
     "robndbox.zip": Outcome({}, ("other-shape",)),
     "roboflow-voc-flat.zip": Outcome({"train": (2, 2), "val": (2, 2), "test": (2, 2)}),
-    "same-stem-jpg-png.zip": Outcome({}, ("same-image-name",)),
+    "same-stem-jpg-png.zip": Outcome({"test": (6, 0)}, ("hidden-image-name",)),
     "segmentation-kit-with-classes.zip": Outcome({"val": (1, 0)}, role=PUBLIC),
     "table-normalised.csv": Outcome({"test": (2, 2)}, warnings=("share-box",)),
     "table-same-name-in-two-folders.csv": Outcome({"test": (2, 2)}, warnings=("named-by-path",)),

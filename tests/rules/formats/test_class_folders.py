@@ -80,7 +80,29 @@ def test_two_pictures_of_one_name_stay_two_images(tmp_path: Path) -> None:
 def test_the_folder_of_a_hidden_picture_never_stands_in_its_name(tmp_path: Path) -> None:
     [said] = sent(tmp_path, "cat/0.jpg", "cat/1.jpg", "dog/0.png", role="hidden").problems
 
-    assert said.startswith("0.jpg: 2 files like this one are called like another; its folder")
+    assert said == (
+        "2 of the images of test would be called by their folders, which are their classes, because other files have the same names,"
+        " such as …; give each file a name of its own, or give hidden images neutral names"
+    )
+
+
+def test_the_folder_of_a_picture_stands_in_no_name_of_a_public_set_that_is_treated_as_hidden(
+    tmp_path: Path,
+) -> None:
+    names = ("train/cat/0.jpg", "train/dog/0.png", "test/cat/1.jpg", "test/dog/1.png")
+
+    [said] = sent(tmp_path, *names).problems
+
+    assert said.startswith("2 of the images of test would be called by their folders")
+
+
+def test_neutral_names_let_hidden_pictures_have_one_name_in_several_folders(tmp_path: Path) -> None:
+    files = {f"{name}/0.jpg": jpeg(shade=number) for number, name in enumerate(("cat", "dog"))}
+
+    found = read(tmp_path, files, role="hidden", secret=b"secret")
+
+    assert found.problems == []
+    assert all(name.isdigit() for name in found.truth.lists.images)
 
 
 def test_a_list_of_the_folders_gives_the_classes_their_order(tmp_path: Path) -> None:
