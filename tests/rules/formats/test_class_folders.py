@@ -93,7 +93,7 @@ def test_the_folder_of_a_picture_stands_in_no_name_of_a_public_set_that_is_treat
 
     [said] = sent(tmp_path, *names).problems
 
-    assert said.startswith("2 of the images of test would be called by their folders")
+    assert said.startswith("test: 2 of the images of test would be called by their folders")
 
 
 def test_neutral_names_let_hidden_pictures_have_one_name_in_several_folders(tmp_path: Path) -> None:
