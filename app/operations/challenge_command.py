@@ -84,7 +84,7 @@ def apply(
         console.print(
             f"{platform.settings.address}/organise/new/{outcome.code} is a draft; send its annotation there"
         )
-    elif outcome.is_applied and outcome.differences:
+    elif outcome.differences and not outcome.can_change:
         raise typer.Exit(1)
 
 

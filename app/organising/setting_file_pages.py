@@ -13,6 +13,7 @@ from app.organising.challenge_file import FileError, FileProblem
 from app.organising.setting_files import FileOutcome
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
 from app.web.forms import FormWithFile
+from app.web.route_marks import marked
 
 router = APIRouter(prefix="/organise")
 ORGANISE: Final = requires(Action.ORGANISE)
@@ -46,6 +47,7 @@ def form(request: Request, platform: ThePlatform, actor: CurrentActor) -> Respon
 
 
 @router.post("/new/file", dependencies=[requires(Action.CREATE), limited(Limited.CHANGE)])
+@marked(done="The file is applied.")
 def read(request: Request, platform: ThePlatform, actor: CurrentActor, form: FormWithFile) -> Response:
     """Create the draft that a file describes; or show in what it differs from a challenge, and change that after a second click."""
     sent = form.file("file")

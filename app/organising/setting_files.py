@@ -66,6 +66,7 @@ REASON: Final = "by a file of settings"
 FIXED: Final = ("template", "tasks", "tracks", "classes", "scoring.protocol")
 STAYS: Final = "stays as it is once a challenge is open"
 UNUSED: Final = "no phase follows it; those named under phases have rules of their own"
+NO_EFFECT: Final = "nothing follows from it here, or somebody else has changed it meanwhile"
 TAKEN: Final = "is taken; choose another address"
 OF_PHASES: Final = (
     "scoring", "phases", "rules.opens_at", "rules.closes_at", "rules.per_day", "rules.per_week", "rules.total",
@@ -90,7 +91,10 @@ class NewCopy(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """What became of a file. differences: what the challenge still has otherwise; releases: phases whose annotation would be public."""
+    """What became of a file. is_applied: whether the challenge is as it says, or was changed by it.
+
+    differences: what the challenge still has otherwise; releases: phases whose annotation would be public.
+    """
 
     code: str
     title: str
@@ -359,14 +363,28 @@ def read(
         return before.outcome
     refusals = _changed(platform, actor, before, annotation_is_public=annotation_is_public)
     after = _compared(platform, actor, named, document).outcome
+    changed = {(each.where, each.now) for each in before.outcome.differences}
+    changed -= {(each.where, each.now) for each in after.differences}
+    if changed:
+        with platform.transaction() as session:
+            challenge = require_challenge(session, actor, named)
+            where = [each.where for each in before.outcome.differences if (each.where, each.now) in changed]
+            audit.record(
+                session, actor.user_id, "challenge.apply", f"challenge {challenge.id}", challenge_id=challenge.id,
+                details={"settings": ", ".join(where)},
+            )  # fmt: skip
     return replace(
         after,
-        is_applied=True,
+        is_applied=bool(changed) or not after.differences,
         differences=tuple(
-            replace(each, refusal=each.refusal or _refusal(each, refusals) or UNUSED)
+            replace(each, refusal=each.refusal or _refusal(each, refusals) or _left(each))
             for each in after.differences
         ),
     )
+
+
+def _left(difference: SettingDifference) -> str:
+    return UNUSED if _is_below(difference.where, OF_PHASES) else NO_EFFECT
 
 
 def _created(platform: Platform, actor: Actor, document: Document) -> FileOutcome:
@@ -500,12 +518,6 @@ def _changed(
                 if error.status != 403:
                     raise
                 refused.append((each.names, str(error)))
-    with platform.transaction() as session:
-        challenge = require_challenge(session, actor, compared.now.code)
-        audit.record(
-            session, actor.user_id, "challenge.apply", f"challenge {challenge.id}", challenge_id=challenge.id,
-            details={"settings": ", ".join(each.where for each in compared.outcome.differences if not each.refusal)},
-        )  # fmt: skip
     return refused
 
 

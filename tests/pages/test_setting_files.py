@@ -1,7 +1,7 @@
 """Challenges as files: a draft from one, the same file again, and an open challenge compared with one and changed."""
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import func, select, update
 
 from app.models import AuditRecord, Challenge
 from tests.pages.test_drafts import NEW, Place, place, words
@@ -187,3 +187,41 @@ def test_a_file_that_contradicts_itself_changes_nothing_of_an_open_challenge(
 
     assert (answer.status_code, problem in answer.text) == (422, True), answer.text
     assert exported(place, code) == before
+
+
+def applications(place: Place, code: str) -> list[str]:
+    """Which settings were changed by each file, as the audit has it."""
+    is_it = Challenge.code == code, AuditRecord.action == "challenge.apply"
+    with place.platform.transaction() as session:
+        found = select(AuditRecord.details).join(Challenge, Challenge.id == AuditRecord.challenge_id)
+        return [each["settings"] for each in session.scalars(found.where(*is_it))]
+
+
+def test_a_file_says_and_records_only_what_it_changed(place: Place) -> None:
+    code = place.finished(closes_at="2999-03-01T12:00")
+    place.save(code, "open")
+    file = f"{API}/{code}/file?apply=true"
+
+    place.organiser.put(file, content="tagline: New\nquestions: [{text: Runtime, kind: number}]")
+    partly = place.organiser.put(file, content="tagline: Newer\nquestions: []").json()
+
+    assert ([each["where"] for each in partly["differences"]], partly["is_applied"]) == (["questions"], True)
+    assert applications(place, code) == ["tagline, questions", "tagline"]
+
+
+def test_a_file_for_an_archived_challenge_changes_nothing_and_says_so(place: Place) -> None:
+    code = place.finished(closes_at="2999-03-01T12:00")
+    place.save(code, "open")
+    with place.platform.transaction() as session:
+        session.execute(update(Challenge).where(Challenge.code == code).values(archived_at=func.now()))
+    before = exported(place, code)
+
+    answer = place.organiser.put(f"{API}/{code}/file?apply=true", content="tagline: New").json()
+    compared = place.organiser.post(FILE, data={"text": f"code: {code}\ntagline: New"}).text
+    seen = compared.split('name="seen" value="')[1].split('"')[0]
+    page = words(place.organiser.post(FILE, data={"text": f"code: {code}\ntagline: New", "seen": seen}).text)
+
+    assert (answer["is_applied"], "archived" in answer["differences"][0]["refusal"]) == (False, True)
+    assert "Nothing was changed, because all settings that differ stay as they are" in page
+    assert "The challenge was changed" not in page
+    assert (exported(place, code), applications(place, code)) == (before, [])
