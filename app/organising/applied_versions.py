@@ -150,7 +150,7 @@ def versions_of(session: Session, phase_ids: Collection[int]) -> dict[int, tuple
     )
     names = _people(session, phase_ids)
     shown = {phase: versions.shown_truth(session, phase) for phase in phase_ids}
-    found: dict[int, tuple[AppliedVersion, ...]] = {}
+    found: dict[int, list[AppliedVersion]] = {}
     for truth, switched_at in session.execute(statement):
         on_boards = shown[truth.phase_id]
         total = truth.statistics.get("total", {})
@@ -168,8 +168,8 @@ def versions_of(session: Session, phase_ids: Collection[int]) -> dict[int, tuple
             objects=total.get("objects", 0) + total.get("difficult", 0),
             classes=len(truth.statistics.get("rows", ())),
         )
-        found[truth.phase_id] = (*found.get(truth.phase_id, ()), row)
-    return found
+        found.setdefault(truth.phase_id, []).append(row)
+    return {phase: tuple(rows) for phase, rows in found.items()}
 
 
 def _people(session: Session, phase_ids: Collection[int]) -> dict[tuple[int, int], str]:

@@ -348,3 +348,24 @@ def test_a_kill_at_any_statement_of_going_back_leaves_before_or_after(
         attempts.do_next(platform, Queue.ORGANISING, HANDLERS)
 
     assert assert_all_or_nothing(platform, prepare, go_back, state, every=2) > 20
+
+
+def test_a_page_lists_the_newest_versions_and_puts_the_others_away(scene: Scene) -> None:
+    phase = scene.phase.id
+    with scene.platform.transaction() as session:
+        [first] = session.scalars(select(GroundTruth).where(GroundTruth.phase_id == phase))
+        same = {
+            "phase_id": phase, "statistics": first.statistics, "description_key": first.description_key,
+            "not_offered": first.not_offered,
+        }  # fmt: skip
+        session.add_all(GroundTruth(version=each, fingerprint=f"{each}", **same) for each in range(2, 26))
+
+    listed = scene.page(f"/organise/challenges/{scene.code}/ground-truth")
+    version = scene.page(f"/organise/phases/{phase}/ground-truth/25")
+
+    assert listed.count('<th scope="row"> <a href="/organise/phases') == 20
+    assert "<summary>5 earlier versions</summary>" in listed
+    assert "<summary>4 earlier versions to compare with</summary>" in version
+    for each in range(1, 25):
+        assert f'href="/organise/phases/{phase}/ground-truth/{each}"' in listed
+        assert f'href="/organise/phases/{phase}/ground-truth/25/changes/{each}"' in version
