@@ -67,6 +67,10 @@ class NewDisclosure(BaseModel):
 
 
 TEAMS = 20  # per page
+MADE_AS_PUBLIC = (
+    "the annotation of this phase was sent as public, so the names of its images may tell what they show; say in the step Check that nobody"
+    " may see it, and make the phases again"
+)
 
 
 def disclosure_page(platform: Platform, actor: Actor, phase_id: int) -> DisclosureView:
@@ -78,7 +82,13 @@ def disclosure_page(platform: Platform, actor: Actor, phase_id: int) -> Disclosu
         phase = challenges.require_phase(session, actor, phase_id)
         now, is_scored = challenges.now(session), has_results(session, phase_id)
     refusals = {
-        each: refusal_of(phase.rules, _disclosing(phase.rules, disclosure=each), now, has_results=is_scored)
+        each: refusal_of(
+            phase.rules,
+            _disclosing(phase.rules, disclosure=each),
+            now,
+            has_results=is_scored,
+            is_draft=phase.is_draft,
+        )
         for each in Disclosure
     }
     return DisclosureView(phase, DisclosureTerms.of(phase), refusals)
@@ -90,8 +100,12 @@ def _disclosing(rules: PhaseRules, *, disclosure: Disclosure, **others: Any) -> 
     return replace(rules, disclosure=disclosure, quotas=quotas, **others)
 
 
-def refusal_of(before: PhaseRules, after: PhaseRules, now: datetime, *, has_results: bool) -> str | None:
+def refusal_of(
+    before: PhaseRules, after: PhaseRules, now: datetime, *, has_results: bool, is_draft: bool = False
+) -> str | None:
     """Return why what a phase discloses may not change like this, or None if it may."""
+    if is_draft and after.disclosure.is_held_out and not before.disclosure.is_held_out:
+        return MADE_AS_PUBLIC  # in an open challenge, it was known
     if before.is_over_at(now):  # rows are frozen no longer
         before, after = replace(before, frozen_from=None), replace(after, frozen_from=None)
     problems = (
@@ -147,7 +161,9 @@ def change_disclosure(
             raise ForbiddenError(
                 "Only owners of the challenge show everything of a phase, because that makes its annotation known"
             )
-        refusal = refusal_of(rules, new_rules, now, has_results=has_results(session, phase_id))
+        refusal = refusal_of(
+            rules, new_rules, now, has_results=has_results(session, phase_id), is_draft=phase.is_draft
+        )
         if refusal:
             raise ConflictError(refusal)
         was_public = not before.disclosure.is_held_out

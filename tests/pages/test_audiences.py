@@ -6,7 +6,7 @@ from sqlalchemy import select
 
 from app.intake import intakes
 from app.models import Challenge, Intake, Phase
-from tests.pages.data_sets import kit, zipped
+from tests.pages.data_sets import coco, coco_file, kit, zipped
 from tests.pages.test_drafts import NEW, PAGE, RULES, SCORING, Place, place, words
 from tests.working import do_all
 
@@ -61,6 +61,37 @@ def test_answers_change_the_role_and_never_make_hidden_annotation_public(place: 
     assert carried_over == ()
     assert opened.status_code == 422
     assert "hidden annotation stays hidden" in opened.text
+
+
+def test_a_phase_of_a_draft_that_was_sent_as_public_is_hidden_by_an_answer_alone(place: Place) -> None:
+    code = place.draft(template="coco")
+    images = [{**each, "file_name": f"{each['id']}-cats/{each['file_name']}"} for each in coco()["images"]]
+    place.send(code, public=zipped({"val.json": coco_file(images=images)}))
+    chosen = {"sets": ["public-0"]}
+    for step, form in (
+        ("check", chosen), ("scoring", {**SCORING, "protocol": "coco"}), ("rules", RULES), ("page", PAGE)
+    ):  # fmt: skip
+        place.save(code, step, **form)
+    do_all(place.platform)
+    with place.platform.transaction() as session:
+        phase = session.scalars(select(Phase.id).join(Challenge).where(Challenge.code == code)).one()
+    hidden = {"disclosure": "classes", "reason": "They were not meant to be public."}
+
+    refused = place.organiser.put(f"/api/v1/organise/phases/{phase}/disclosure", json=hidden)
+    as_public = place.organiser.get(f"/challenges/{code}/val/images.csv").text
+    place.save(code, "check", **chosen, seen=["public-0=hidden"])
+    do_all(place.platform)
+    place.save(code, "check", **chosen, seen=["public-0=hidden"])
+    place.save(code, "phases")
+    do_all(place.platform)
+    as_hidden = place.organiser.get(f"/challenges/{code}/val/images.csv").text
+
+    assert refused.status_code == 409
+    assert "say in the step Check that nobody may see it" in refused.json()["detail"]
+    assert "1-cats/one.jpg" in as_public
+    assert disclosures(place, code) == {"val": "classes"}
+    assert "one.jpg" in as_hidden
+    assert "cats" not in as_hidden
 
 
 def test_an_answer_changes_nothing_while_a_worker_makes_the_phases(place: Place) -> None:
