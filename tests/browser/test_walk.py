@@ -160,7 +160,7 @@ def see_it_on_the_board(page: Page, method: str) -> None:
     page.get_by_text(f"Make {method} public").click()
     page.get_by_role("button", name="Make public").click()
     expect(page.get_by_text("Only your team")).to_have_count(0)
-    page.get_by_role("link", name="Detection").click()
+    page.get_by_role("link", name="Leaderboard of Detection").click()
     row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=method))
     expect(row.locator(".mean")).to_contain_text(mean)
     expect(page.locator(".key")).to_contain_text("Each second box")
