@@ -83,7 +83,7 @@ class BoardScores:
 PROGRESS_WIDTH, LEFT, RIGHT, TOP, BOTTOM = 440, 36, 430, 20, 280
 LETTER, LINE = 7, 15  # width and height of a letter of a name
 MOST_POINTS = 300  # results that were never the best, drawn as points
-DATES = 3  # intervals between dates on the axis
+DATES = 2  # intervals between dates on the axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ def _names_of_best(ordered: Sequence[DatedMean], across: Scale, up: Scale) -> It
         is_left = x - 7 - LETTER * len(name) > LEFT
         baseline = y + 4 if is_left else y + 17
         if baseline - LINE >= above:
-            yield Text(x - 7 if is_left else x, baseline, name, "end" if is_left else "start", "over")
+            yield Text(x - 7 if is_left else x + 7, baseline, name, "end" if is_left else "start", "over")
             above = baseline
 
 
