@@ -264,6 +264,8 @@ def _message(error: ErrorDetails) -> str:
     given = error["input"]
     if error["type"] == "missing":
         return message
+    if error["type"] == "too_long" and isinstance(given, list | tuple | dict):
+        return f"may have at most {error['ctx']['max_length']} entries; found {len(given)}"
     if given is None:
         return f"{message}; found nothing"
     if isinstance(given, str) and repr(given) not in message and error["type"] != "extra_forbidden":
@@ -328,6 +330,12 @@ def problems_of(settings: ChallengeSettings, dataset: str, now: datetime) -> Map
     if settings.rules:
         rules = draft_rules.problems_of_rules(rules_choice(settings.rules, now), settings.scoring, (), now)
         found |= {("rules", name): message for name, message in rules.items() if name != "invited"}
+    texts = [each.text for each in settings.questions]
+    found |= {
+        ("questions", place, "text"): "stands there twice; give each question a text of its own"
+        for place, text in enumerate(texts)
+        if text in texts[:place]
+    }
     phases = draft_rules.problems_of_phases(settings.phases, (), now)
     return found | {("phases", name): message for name, message in phases.items()}
 

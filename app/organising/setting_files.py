@@ -29,7 +29,7 @@ from app.core.plain_yaml import Document, Path
 from app.intake import intakes, keys
 from app.intake.intakes import IntakeView
 from app.intake.reports import ClassChoice
-from app.models import Challenge, ChallengeDraft, ChallengeVisibility, Disclosure, Intake
+from app.models import Challenge, ChallengeDraft, ChallengeVisibility, Disclosure, Intake, in_order
 from app.organising import approvals, challenge_file, disclosing, draft_rules, drafts, phases, questions
 from app.organising.approvals import ApprovalRule
 from app.organising.challenge_file import (
@@ -441,6 +441,8 @@ def _compared(platform: Platform, actor: Actor, code: str, document: Document) -
             before = challenge_file.problems_of(now, dataset, moment)
             problems = {path: problems[path] for path in problems if path not in before and not _stays(path)}
         challenge_file.refuse(document, problems)
+        if not is_draft:
+            now, wanted = _with_rules_of_phases(now, wanted, found)
         intake = intakes.newest(session, challenge.id)
     named = {each.image_set for each in found}
     differing = tuple(
@@ -457,6 +459,29 @@ def _compared(platform: Platform, actor: Actor, code: str, document: Document) -
     )
     outcome = FileOutcome(code, now.title, differences=differing, releases=released)
     return _Compared(now, wanted, outcome, found, is_draft, intake)
+
+
+def _with_rules_of_phases(
+    now: ChallengeSettings, wanted: ChallengeSettings, found: Sequence[PhaseView]
+) -> tuple[ChallengeSettings, ChallengeSettings]:
+    """Settings of an open challenge and of a file, both with all rules of the phases that the file names."""
+    actual = {each.image_set: PhaseChoice.of(each.rules, each.protocol) for each in found}
+    before = {name: actual[name] for name in wanted.phases if name in actual}
+    after = {
+        name: each.model_copy(
+            update={
+                "protocol": each.protocol or before[name].protocol,
+                "opens_at": each.opens_at or before[name].opens_at,
+                "quotas": in_order(each.quotas),
+            }
+        )
+        if name in before
+        else each
+        for name, each in wanted.phases.items()
+    }
+    return now.model_copy(update={"phases": {**now.phases, **before}}), wanted.model_copy(
+        update={"phases": after}
+    )
 
 
 def _stays(path: Path) -> bool:

@@ -173,8 +173,16 @@ def test_a_time_in_another_zone_is_no_difference_once_it_is_applied(place: Place
         ("scoring:\n  own: all\n  ladder: true\n", "line 3, scoring.ladder: the ladder shows the primary figure"),
         ("rules:\n  terms: own\n  terms_text: ''\n", "line 3, rules.terms_text: write the terms"),
         ("rules:\n  per_week: 3\n  closes_at: 2020-05-01T12:00Z\n", "line 3, rules.closes_at: must be in the future"),
+        (
+            "questions:\n- {text: Runtime, kind: number}\n- {text: Runtime, kind: text}\n",
+            "line 3, questions[2].text: stands there twice",
+        ),
+        (
+            "tagline: New\nquestions: [" + "{text: Runtime, kind: number}, " * 21 + "]",
+            "line 2, questions: may have at most 20 entries; found 21",
+        ),
     ],
-    ids=["ladder", "terms", "past"],
+    ids=["ladder", "terms", "past", "questions", "many"],
 )  # fmt: skip
 def test_a_file_that_contradicts_itself_changes_nothing_of_an_open_challenge(
     place: Place, text: str, problem: str
@@ -225,3 +233,19 @@ def test_a_file_for_an_archived_challenge_changes_nothing_and_says_so(place: Pla
     assert "Nothing was changed, because all settings that differ stay as they are" in page
     assert "The challenge was changed" not in page
     assert (exported(place, code), applications(place, code)) == (before, [])
+
+
+def test_a_phase_that_a_file_names_is_compared_with_the_rules_that_hold(place: Place) -> None:
+    code = place.finished()
+    place.save(code, "open")
+    text = "phases: {test: {disclosure: classes, quotas: [3/7, 2/7], closes_at: null}}"
+
+    asked = place.organiser.put(f"{API}/{code}/file", content=text).json()
+    applied = place.organiser.put(f"{API}/{code}/file?apply=true", content=text).json()
+    again = place.organiser.put(f"{API}/{code}/file", content=text).json()
+
+    assert [(each["where"], each["wanted"]) for each in asked["differences"]] == [
+        ("phases.test.quotas", "2/7")
+    ]
+    assert (applied["is_applied"], applied["differences"], again["differences"]) == (True, [], [])
+    assert "total: null" in exported(place, code)
