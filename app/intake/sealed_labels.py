@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import pyrage
+from pydantic import ValidationError
 from pyrage import x25519
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -56,7 +57,10 @@ def unseal(sealed: bytes, place: SealedFor, identities: list[x25519.Identity]) -
         raise SealError("It belongs to another image, version or person")
     if not may_become(plain.get("role"), place.role) or plain.get("role") is None:
         raise SealError("It was made while the annotation was hidden")
-    return ImageLabels.model_validate(plain["labels"])
+    try:
+        return ImageLabels.model_validate(plain["labels"])
+    except ValidationError:
+        raise SealError("Another release of the server sealed it") from None  # whose message would quote it
 
 
 def place_of(phase: PhaseView, truth: GroundTruth, image: str, user_id: int) -> SealedFor:

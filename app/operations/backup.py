@@ -19,8 +19,20 @@ from sqlalchemy import URL, Connection, NullPool, create_engine, func, inspect, 
 from app.core import database
 from app.core.errors import StorageDamagedError
 from app.core.units import MiB
+from app.intake import for_one
 from app.jobs import heartbeats
-from app.models import Base, ImageMode, IntakeKey, PictureSource, Run, RunState, Service, TruthKey, Upload
+from app.models import (
+    Artefact,
+    Base,
+    ImageMode,
+    IntakeKey,
+    PictureSource,
+    Run,
+    RunState,
+    Service,
+    TruthKey,
+    Upload,
+)
 from app.operations.data_folder import InstallationError
 from app.operations.embedded import CLEAN_ENVIRONMENT, program_of
 from app.operations.migrating import DELETING, migrate
@@ -161,12 +173,17 @@ def separate_connection(url: str) -> Iterator[Connection]:
 
 
 def referenced_files(connection: Connection) -> set[Path]:
-    """Return the path, within a backup, of every stored file that a row refers to."""
+    """Return the path, within a backup, of every stored file that a row refers to and that is to last.
+
+    What a worker makes of hidden annotation for one organiser does not, and may be gone before it is copied.
+    """
     arrived = Upload.state.in_(WITH_CONTENT) & Upload.sha256.is_not(None)
     uploads = connection.execute(select(Upload.id, Upload.sha256).where(arrived))
     keys = {("archives", content_key(str(sha256), upload_id)) for upload_id, sha256 in uploads}
     for store, column in (*NAMING, ("keys", TruthKey.name), ("keys", IntakeKey.name)):
         keys.update((store, key) for key in connection.scalars(select(column).distinct()) if key)
+    for_minutes = select(Artefact.key).where(Artefact.kind.in_(for_one.KINDS))
+    keys.difference_update(("artefacts", key) for key in connection.scalars(for_minutes))
     return {Path(store, key[:2], key) for store, key in keys}
 
 

@@ -5,7 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from app.intake import for_one
 from app.models import Artefact
+from app.operations import backup
 from app.platform import Platform
 from app.results import artefacts
 
@@ -60,3 +62,19 @@ def test_an_artefact_made_from_newer_data_is_not_replaced(platform: Platform, su
 
     assert subject.found().version == "new"
     assert artefacts.read(platform, "drawing", subject.name) == b"<svg>new</svg>"
+
+
+def test_what_is_made_for_one_organiser_for_ten_minutes_is_in_no_backup(
+    platform: Platform, subject: Subject
+) -> None:
+    subject.store(b"lasts")
+    for_one.store(platform, for_one.SCENES, f"{subject.name}/1", b"hidden")
+    with platform.transaction() as session:
+        scene = for_one.find(session, for_one.SCENES, f"{subject.name}/1")
+    assert scene is not None
+
+    with platform.engine.connect() as connection:
+        named = {path.name for path in backup.referenced_files(connection)}
+
+    assert subject.found().key in named
+    assert scene.key not in named

@@ -3,13 +3,16 @@
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from pyrage import x25519
 
 import heldout_scoring
 from app.intake.comparing import changed_images
 from app.intake.correcting import CorrectionError, corrected, scene_of
 from app.intake.image_labels import EditedBox, ImageLabels, ImageScene
+from app.intake.sealed_labels import SealedFor, SealError, seal, unseal
 from heldout_scoring import GroundTruth
 from tests.scoring.builders import Kit, annotation, part, thing
 
@@ -147,3 +150,17 @@ def test_classes_that_do_not_follow_from_boxes_are_corrected_themselves() -> Non
     ]
     with pytest.raises(CorrectionError, match="0, class 1 class: is none of the 2 classes"):
         corrected(truth, {"0": ImageLabels.model_validate({"classes": [{"class_name": "owl"}]})})
+
+
+def test_a_sealed_correction_that_is_of_another_release_is_refused_and_not_quoted() -> None:
+    identity = x25519.Identity.generate()
+    place = SealedFor("hidden", 1, uuid4(), "a", 7)
+    without_bottom: dict[str, Any] = {"class_name": "SECRET", "left": 31.0625, "top": 0.0, "right": 40.0}
+    box = EditedBox.model_construct(**without_bottom)
+    sealed = seal(ImageLabels.model_construct(boxes=(box,)), place, str(identity.to_public()))
+
+    with pytest.raises(SealError) as refused:
+        unseal(sealed, place, [identity])
+
+    assert str(refused.value) == "Another release of the server sealed it"
+    assert refused.value.__cause__ is None
