@@ -11,6 +11,7 @@ import structlog
 
 from app.intake.formats.image_sets import says_test, says_train
 from app.web.formats import plural
+from heldout_scoring import competition_of
 
 log = structlog.get_logger()
 
@@ -157,6 +158,19 @@ class FoundSet:
         if not self.without_picture:
             return ""
         return f"{self.without_picture:,} of {self.images:,} images of {self.name} have no file"
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks that its annotation can score."""
+        return tuple(dict.fromkeys(competition_of(self.dataset, number).task for number in self.competitions))
+
+    @property
+    def missing_tasks(self) -> Mapping[str, str]:
+        """The other tasks, and why its annotation cannot score them."""
+        found: dict[str, str] = {}
+        for number, reason in self.missing:
+            found.setdefault(competition_of(self.dataset, number).task, reason)
+        return found
 
     @property
     def has_objects(self) -> bool:

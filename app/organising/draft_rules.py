@@ -725,7 +725,7 @@ def _objects(found: FoundSet) -> str:
 
 
 def page_of(what: What, choice: ScoringChoice, rules: RulesChoice, sets: Sequence[FoundSet]) -> str:
-    """Propose the text of the challenge's page, in Markdown. sets: all of the data set.
+    """Propose the text of the challenge's page, in Markdown. sets: those that participants know of.
 
     Of hidden annotation it says no more than how many images there are.
     """
@@ -733,7 +733,7 @@ def page_of(what: What, choice: ScoringChoice, rules: RulesChoice, sets: Sequenc
         f"| {each.name} | {each.images:,} | {_objects(each) if each.role == PUBLIC else 'hidden'} |"
         for each in sets
     ]
-    classes = sets[0].classes if sets else ()
+    classes = tuple(dict.fromkeys(row.name for each in sets for row in each.classes))
     protocol = heldout_scoring.PROTOCOLS[choice.protocol].title
     licences = [
         f"{what_} are under {licence}."
@@ -746,7 +746,7 @@ def page_of(what: What, choice: ScoringChoice, rules: RulesChoice, sets: Sequenc
             "## Task",
             "",
             f"{_listed([each.value.capitalize() for each in what.tasks])} of {plural(len(classes), 'class')}: "
-            f"{', '.join(each.name for each in classes)}."
+            f"{', '.join(classes)}."
             if classes
             else f"{_listed([each.value.capitalize() for each in what.tasks])}.",
             "",

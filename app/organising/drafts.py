@@ -681,7 +681,8 @@ def proposed_page(view: DraftView) -> str:
     answers = view.answers
     if not (answers.what and answers.scoring and answers.rules):
         return ""
-    return draft_rules.page_of(answers.what, answers.scoring, answers.rules, view.sets)
+    named = [each for each in view.sets if each.role == PUBLIC or each in view.chosen]
+    return draft_rules.page_of(answers.what, answers.scoring, answers.rules, named)
 
 
 # the data set

@@ -420,6 +420,33 @@ def test_what_columns_hold_is_said_within_the_steps(place: Place) -> None:
     assert "val.csv is read as you said; change what its columns hold" in page
 
 
+def test_a_hidden_set_for_training_is_no_phase_by_itself_and_in_no_text(place: Place) -> None:
+    code = place.draft()
+    rows = (
+        f"{name}.jpg,cat,1,1,{9 + number},9,{'val' if number > 2 else 'train'}"
+        for number, name in enumerate("abcdef")
+    )
+    place.send(
+        code,
+        hidden=zipped({"boxes.csv": "\n".join(["image,class,left,top,right,bottom,split", *rows]).encode()}),
+    )
+
+    check = place.organiser.get(f"{NEW}/{code}/check").text
+    [listed] = place.organiser.get(f"/api/v1/organise/challenges/{code}/data-sets").json()["intakes"]
+    data_set = place.organiser.get(f"/organise/data-sets/{listed['id']}").text
+    place.save(code, "check", sets=re.findall(r'name="sets" value="([^"]+)" checked', check))
+    place.save(code, "scoring", **SCORING)
+    place.save(code, "rules", **RULES)
+    page = place.organiser.get(f"{NEW}/{code}/page").text
+
+    ticked = dict(re.findall(r'name="sets" value="([^"]+)" (checked)?', check))
+    assert ticked == {"hidden-0": "", "hidden-1": "checked"}
+    assert "| val | 3 | hidden |" in page
+    assert "| train |" not in page
+    assert re.search(r'id="field-phase"[^>]* value="val"', data_set)
+    assert "It has annotation for classification, detection. It has none for segmentation" in words(data_set)
+
+
 @pytest.mark.parametrize(
     ("step", "form", "expected"),
     [
