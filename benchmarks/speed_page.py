@@ -21,10 +21,10 @@ _PIXELS: Final = "Pillow and bincount, from files"
 _HOTCOCO: Final = "hotcoco (other rules)"
 
 _DETECTION: Final = {
-    _OURS: "**heldout**, from a tar.gz, every line checked against the grammar",
-    "ours, from a folder": "heldout, from a folder",
-    "ours, lines shuffled": "heldout, lines in random order",
-    "ours, validation alone": "heldout, validation alone",
+    _OURS: "**Heldout**, from a tar.gz, every line checked against the grammar",
+    "ours, from a folder": "Heldout, from a folder",
+    "ours, lines shuffled": "Heldout, lines in random order",
+    "ours, validation alone": "Heldout, validation alone",
     _FLOOR: "nothing but gunzip and parsing",
     _LOOP: "plain loop of the kit's rules – the same digits",
     _HOTCOCO: "hotcoco {hotcoco}, other rules",
@@ -34,7 +34,7 @@ _DETECTION: Final = {
     "mean-average-precision": "mean-average-precision {mean-average-precision}",
 }
 _COCO: Final = {
-    "ours": "**heldout**",
+    "ours": "**Heldout**",
     "hotcoco": "hotcoco {hotcoco}",
     "ultrafast_pycocotools": "ultrafast-pycocotools {ultrafast-pycocotools}",
     "vernier": "vernier {vernier}",
@@ -142,7 +142,7 @@ def _coco_table(run: Run, sizes: Sequence[str], versions: Mapping[str, str]) -> 
     yield ""
     if differences := _largest_differences(run):
         figures = ", ".join(f"{name.replace('_', '-')} {value:.0e}" for name, value in differences.items())
-        yield f"Largest difference of a figure from heldout's: {figures}."
+        yield f"Largest difference of a figure from Heldout's: {figures}."
         yield ""
 
 
@@ -156,7 +156,7 @@ def _largest_differences(run: Run) -> Mapping[str, float]:
 
 
 def _task_rows(run: Run) -> Iterator[str]:
-    yield from _head("from a tar.gz", "heldout", "plain loop", "scikit-learn")
+    yield from _head("from a tar.gz", "Heldout", "plain loop", "scikit-learn")
     for title, label in _TASKS.items():
         section = run.sections.get(title)
         if section is None:

@@ -96,7 +96,7 @@ def test_the_page_says_how_far_the_figures_of_others_are_from_ours(tmp_path: Pat
     write_speed(page, [section("Detection, small", ("ours", 0.1, 0)), whole], "two cores", None)
 
     assert "| vernier  | 0.20 |" in page.read_text()
-    assert "Largest difference of a figure from heldout's: vernier 9e-10." in page.read_text()
+    assert "Largest difference of a figure from Heldout's: vernier 9e-10." in page.read_text()
 
 
 def test_a_page_without_markers_is_left_alone(tmp_path: Path) -> None:
