@@ -1,17 +1,17 @@
 """Team pages: members, invitations, quotas and results."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict
-from sqlalchemy import and_, select, true
+from sqlalchemy import and_, select, true, tuple_
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView, is_open_to_others
-from app.challenges.disclosure import visibility_for
+from app.challenges.disclosure import Visibility, visibility_for
 from app.core.access import Action, Actor, ResultVisibility, rows_for, visible_to
 from app.core.errors import NotFoundError
 from app.models import Approval, Challenge, Method, Result, ResultState, Team
@@ -19,7 +19,8 @@ from app.people import invitations, teams
 from app.people.invitations import TeamInvitation
 from app.people.teams import MemberView, NewTeam, OwnTeam, Reason, is_shown, scoring_refusals
 from app.platform import Platform
-from app.results import standings
+from app.results import details, standings
+from app.results.details import Rank
 from app.results.standings import Matrix
 from app.results.submissions import SubmissionRow, team_rows
 from app.submissions import quotas
@@ -99,6 +100,15 @@ class BestResult:
 
 
 @dataclass(frozen=True, slots=True)
+class TeamRank:
+    """The rank of one of the best results of a team, as the reader may see it."""
+
+    submission: int
+    competition: int
+    rank: Rank
+
+
+@dataclass(frozen=True, slots=True)
 class TeamPage:
     """A team as the reader may see it."""
 
@@ -122,6 +132,7 @@ class TeamPage:
     results: tuple[SubmissionRow, ...]  # outsiders see only public results
     standings: tuple[Matrix, ...] = ()  # results on boards by phase, for the newest methods
     more_results: int | None = None  # the `before` of the next page of results, None on the last
+    ranks: tuple[TeamRank, ...] = ()  # of the best results in each task
 
     @property
     def best(self) -> dict[str, tuple[BestResult | None, ...]]:
@@ -229,6 +240,7 @@ def _page(session: Session, actor: Actor, team_id: int, after: int | None = None
     people = teams.members_of(session, team.id, only_named=not is_ours, after=after)
     phases = challenges.phases_of(session, challenge.code)
     visibilities = {phase.id: (phase, visibility_for(actor, phase)) for phase in phases}
+    matrices = standings.matrices_of_team(session, team.id, visibilities, only_public=not is_ours)
     return TeamPage(
         id=team.id,
         name=team.name,
@@ -248,8 +260,24 @@ def _page(session: Session, actor: Actor, team_id: int, after: int | None = None
         invitations=invitations.invitations_of(session, team.id) if is_owner else (),
         quotas=_quotas(session, actor, phases) if is_member else (),
         results=(),
-        standings=standings.matrices_of_team(session, team.id, visibilities, only_public=not is_ours),
+        standings=matrices,
+        ranks=tuple(_ranks(session, actor, visibilities.values(), matrices)),
     )
+
+
+def _ranks(
+    session: Session,
+    actor: Actor,
+    phases: Iterable[tuple[PhaseView, Visibility]],
+    matrices: Iterable[Matrix],
+) -> Iterator[TeamRank]:
+    best = {matrix.image_set: best_results(matrix).values() for matrix in matrices}
+    for phase, visibility in phases:
+        places = [(each.submission, each.competition) for each in best.get(phase.image_set, ())]
+        statement = select(Result).where(tuple_(Result.submission_id, Result.competition).in_(places))
+        results = {each.id: each for each in session.scalars(statement)} if places else {}
+        for number, rank in details.ranks(session, actor, phase, visibility, results.values()).items():
+            yield TeamRank(results[number].submission_id, results[number].competition, rank)
 
 
 def _quotas(session: Session, actor: Actor, phases: Sequence[PhaseView]) -> tuple[PhaseQuota, ...]:

@@ -107,7 +107,16 @@ def theme(request: Request, platform: ThePlatform, theme: Annotated[Theme, Form(
 @router.get("/try", dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)])
 def tried(request: Request, platform: ThePlatform) -> Response:
     """Show the newest test run of *Try it now* on its way to a score."""
-    return render(request, "home/try.html", tried=trying.newest(platform), most=trying.MOST_A_MINUTE)
+    tried = trying.newest(platform)
+    return render(
+        request,
+        "home/try.html",
+        tried=tried,
+        board=None if tried else trying.board(platform),
+        archive_name=trying.ARCHIVE,
+        archive_size=trying.archive_of(platform).stat().st_size,
+        most=trying.MOST_A_MINUTE,
+    )
 
 
 @router.post("/try", dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)])

@@ -35,8 +35,9 @@ from app.models import (
 )
 from app.people import sessions, teams
 from app.platform import Platform
-from app.results import submissions
+from app.results import leaders, submissions
 from app.results.details import DetailRequest
+from app.results.leaders import BoardSummary
 from app.results.recording import is_on_board
 from app.results.submissions import SubmissionView
 from app.submissions import receiving, submitting
@@ -51,6 +52,7 @@ COPY: Final = "sample-try"
 IMAGE_SET: Final = "val"
 COMPETITION: Final = 3
 METHOD: Final = "WindowShopper"  # sample.TRYING
+ARCHIVE: Final = f"{METHOD}.tar.gz"
 ACCOUNT: Final = "lantern@localhost"  # of its team
 MOST_A_MINUTE: Final = 6
 KEPT: Final = timedelta(days=1)
@@ -152,7 +154,7 @@ def _submit(platform: Platform, copy: int) -> None:
     async def chunks() -> AsyncIterator[bytes]:
         yield content
 
-    metadata = UploadMetadata(f"{METHOD}.tar.gz", len(content))
+    metadata = UploadMetadata(ARCHIVE, len(content))
     upload = from_thread.run(
         receiving.send, platform, _actor(platform, copy), (COPY, IMAGE_SET), metadata, chunks()
     )
@@ -190,6 +192,15 @@ def newest(platform: Platform) -> Tried | None:
     view, _ = submissions.detailed_page(platform, actor, number, DetailRequest())
     mean = view.results[0].shown.headline
     return Tried(view) if mean is None else _placed(platform, Tried(view), mean)
+
+
+def board(platform: Platform) -> BoardSummary | None:
+    """Return the sample's leaderboard with which a score is compared; None before it is there."""
+    counted = leaders.counts(platform)
+    with platform.snapshot() as session:
+        phase = challenges.phase_of(session, SAMPLE, IMAGE_SET)
+        boards = leaders.board_summaries(session, [phase], counted) if phase else ()
+    return next((each for each in boards if each.competition == COMPETITION), None)
 
 
 def _placed(platform: Platform, tried: Tried, mean: float) -> Tried:

@@ -5,11 +5,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from app.boards.team_views import ChallengeChoice, MyTeams, PhaseQuota, TeamPage
+from app.boards.team_views import ChallengeChoice, MyTeams, PhaseQuota, TeamPage, TeamRank
 from app.models import Approval, ResultState, RunState
 from app.organising.approvals import TeamList, TeamRow, TeamState
 from app.people.invitations import OfferedTeam, TeamInvitation, TeamLink
 from app.people.teams import MemberView, OwnTeam
+from app.results.details import Rank
 from app.results.submissions import SubmissionRow
 from app.submissions.quotas import Usage, quota_lines
 from tests.pages.challenge_samples import matrix
@@ -46,6 +47,7 @@ TEAM = TeamPage(
     results=(RESULT,),
     standings=(matrix(),),
     more_results=12,
+    ranks=(TeamRank(12, 1, Rank(1, 2)),),
 )
 OWN = OwnTeam(
     7,

@@ -75,6 +75,8 @@ def test_the_best_result_of_each_task_comes_first(browser: Browser, rows: dict[D
     assert [shown.count(each) for each in ("=cmd", "Beech_50%", ">60.0<", ">40.0<")] == [1, 0, 1, 0]
     assert ">Half<" in hidden  # the newest one
     assert ">entered<" in hidden
+    assert "rank 1 of 3" in shown  # the last of the four has no mean
+    assert "rank " not in hidden
 
 
 def test_a_teams_page_shows_no_more_than_the_disclosure_allows(

@@ -114,7 +114,8 @@ def test_a_visitor_follows_an_archive_to_its_score(
     scored = visitor.get("/try").text
 
     assert 'action="/try"' in offered
-    assert "Nobody has tried it" in before
+    assert "Then the score appears here" in before
+    assert "of 2 methods" in before.replace("among 2", "of 2")
     assert (pressed.status_code, pressed.headers["location"]) == (303, "/try")
     assert "It waits for a worker" in waiting
     assert 'hx-get="/try"' in waiting
