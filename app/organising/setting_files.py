@@ -65,7 +65,9 @@ from app.web.zones import Moment
 REASON: Final = "by a file of settings"
 FIXED: Final = ("template", "tasks", "tracks", "classes", "scoring.protocol")
 STAYS: Final = "stays as it is once a challenge is open"
-UNUSED: Final = "no phase follows it; those named under phases have rules of their own"
+UNUSED: Final = (
+    "no phase follows it, because each has rules of its own, or somebody else has changed it meanwhile"
+)
 NO_EFFECT: Final = "nothing follows from it here, or somebody else has changed it meanwhile"
 TAKEN: Final = "is taken; choose another address"
 OF_PHASES: Final = (
