@@ -189,7 +189,8 @@ def _tell_of_doubtful(unpacked: Unpacked, role: str, listed: ListedImages, match
 
 def _tell_of_sets(unpacked: Unpacked, role: str, listed: ListedImages, matches: Matches) -> None:
     """Warn of files in folders that are called like several image sets, or like one to test on, where annotation has one set of another name."""
-    counts = Counter(filter(None, (_set_of(key) for key in matches.of.values())))
+    files = (matches.of.get(image) or str(path_of(listed.files.get(image, ""))) for image in listed.sizes)
+    counts = Counter(filter(None, map(_set_of, files)))
     others = [name for name in counts if name != listed.name]
     if len(counts) > 1 or any(says_test(name) and not says_test(listed.name) for name in others):
         folders = " and ".join(f"{counts[name]:,} in {name}" for name in sorted(counts))

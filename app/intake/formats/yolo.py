@@ -180,14 +180,25 @@ def _refuse_label_images(reading: Reading) -> None:
 
 
 def _listed_sets(reading: Reading) -> Mapping[str, str]:
-    """The image set of each picture that a list such as `train.txt` names."""
+    """The image set of each picture that a list such as `train.txt` names; a name in lists of two sets is a problem."""
     listed: dict[str, str] = {}
+    twice: dict[str, Path] = {}
     for path in reading.with_suffix(".txt"):
         image_set = set_of(path.stem, "")
         if image_set and PurePosixPath(_first_line(path).strip()).suffix.lower() in SUFFIXES:
             lines = reading.text(path).replace("\\", "/").split("\n")
-            listed |= {PurePosixPath(line.strip()).stem: image_set for line in lines}
+            for stem in {PurePosixPath(line.strip()).stem for line in lines} - {""}:
+                if listed.setdefault(stem, image_set) != image_set:
+                    twice.setdefault(stem, path)
             reading.use(path)
+    if twice:
+        name = min(twice)
+        count = "1 image is" if len(twice) == 1 else f"{len(twice):,} images are"
+        words = (
+            f"{count} in lists of two sets by name, such as {{}}; list each once, and where folders tell images of one name apart, put each set "
+            "into a folder such as train"
+        )
+        reading.problems.add(Problem("two-sets", Rule(words, name), reading.name(twice[name])))
     return listed
 
 

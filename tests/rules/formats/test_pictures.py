@@ -203,3 +203,11 @@ def test_a_folder_of_the_same_set_is_not_told(tmp_path: Path) -> None:
     found = read(tmp_path, {"val.json": coco_file(), "val2017/one.jpg": jpeg(50, 40)})
 
     assert "folders-of-sets" not in found.codes
+
+
+def test_folders_of_sets_are_told_where_annotation_alone_names_them(tmp_path: Path) -> None:
+    rows = b"image,class,left,top,right,bottom\ntrain/a.jpg,cat,1,1,9,9\ntest/b.jpg,cat,1,1,9,9\n"
+
+    found = read(tmp_path, {"boxes.csv": rows})
+
+    assert "folders-of-sets" in found.codes

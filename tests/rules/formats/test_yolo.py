@@ -288,3 +288,16 @@ def test_labels_in_utf_16_are_read(tmp_path: Path) -> None:
     found = one(tmp_path, A.decode().encode("utf-16"))
 
     assert (found.problems, found.truth.tables.objects.name.tolist()) == ([], [0, 1])
+
+
+@pytest.mark.parametrize("folders", ["", "xy"])
+def test_an_image_in_lists_of_two_sets_is_a_problem(folders: str, tmp_path: Path) -> None:
+    x, y = (f"{each}/" for each in folders) if folders else ("", "")
+    files = {f"images/{each}a.jpg": ONE if each == x else TWO for each in (x, y)}
+    files |= {f"labels/{each}a.txt": A for each in (x, y)}
+    lists = {"train.txt": f"images/{x}a.jpg\n".encode(), "val.txt": f"images/{y}a.jpg\n".encode()}
+
+    found = read(tmp_path, {"data.yaml": SETTINGS, **files, **lists})
+
+    [said] = found.problems
+    assert said.startswith("val.txt: 1 image is in lists of two sets by name, such as a; list each once")
