@@ -416,6 +416,11 @@ class ReadyApplication:
         imported = ready.truth.write(session)
         if imported is None:
             raise OutdatedError
+        phase = session.get_one(Phase, imported.phase_id, with_for_update={"key_share": True})
+        if ready.found.role == IntakeRole.HIDDEN and phase.disclosure is Disclosure.FULL:
+            raise ConflictError(
+                f"the annotation of {ready.phase} became public meanwhile, so hidden annotation cannot become its ground truth"
+            )
         if not imported.is_new:
             self._clean.append(lambda platform: platform.truths.delete(ready.truth_key))
         if ready.images is not None:
@@ -423,7 +428,6 @@ class ReadyApplication:
             if unused is None:
                 raise OutdatedError
             self._clean.append(unused.remove)
-            phase = session.get_one(Phase, imported.phase_id)
             pictures_from.show(session, session.get_one(Challenge, phase.challenge_id))
         truth = challenges.newest_truth(session, imported.phase_id)
         if ready.found.role == IntakeRole.HIDDEN and truth is not None:

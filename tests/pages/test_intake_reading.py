@@ -824,6 +824,32 @@ def test_what_was_sent_as_hidden_is_not_read_as_public_whatever_the_database_say
     assert [each["role"] for each in stricter["report"]["sets"]] == ["hidden"]
 
 
+def test_hidden_annotation_does_not_become_that_of_a_phase_that_was_made_public_meanwhile(
+    place: Place,
+) -> None:
+    code = place.challenge()
+    for content in (TABLE, TABLE.replace(b"a.jpg,cat,1,1", b"a.jpg,cat,4,3")):
+        intake = place.send(code, ("hidden", "test.csv", content))
+        place.read(intake)
+        asked = place.organiser.post(f"{ORGANISE}/data-sets/{intake}/apply", json=PLAIN)
+        assert asked.status_code == 202, asked.text
+        if content != TABLE:
+            with place.platform.transaction() as session:
+                own = update(Phase).where(Phase.id == place.phase_id(code))
+                session.execute(own.values(disclosure=Disclosure.FULL))
+        do_all(place.platform)
+
+    view = place.view(intake)
+
+    assert (view["state"], view["version"]) == ("read", None)
+    assert view["message"] == (
+        "the annotation of test became public meanwhile, so hidden annotation cannot become its ground truth"
+    )
+    with place.platform.transaction() as session:
+        of_phase = GroundTruth.phase_id == place.phase_id(code)
+        assert session.scalars(select(GroundTruth.version).where(of_phase)).all() == [1]
+
+
 def test_lost_segments_and_keys_are_told_with_what_to_do(place: Place) -> None:
     code = place.challenge()
     lost, swapped = (place.send(code, ("hidden", "test.csv", TABLE)) for _ in range(2))
