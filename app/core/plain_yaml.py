@@ -23,6 +23,7 @@ from yaml.events import (
 )
 
 DEEPEST: Final = 8  # blocks within each other
+MOST: Final = 20_000  # values, for which the library takes a second
 NOTHING: Final = frozenset({"", "~", "null", "Null", "NULL"})  # without quotes
 MERGE: Final = "<<"
 
@@ -112,6 +113,7 @@ class _Reader:
     def __init__(self) -> None:
         self.lines: dict[Path, int] = {}
         self.problems: list[YamlProblem] = []
+        self.count = 0  # of values so far
 
     def document(self, events: Iterator[Event]) -> Any:
         value, is_read = None, False
@@ -125,6 +127,9 @@ class _Reader:
     def _value(self, event: NodeEvent, events: Iterator[Event], path: Path) -> Any:
         line = event.start_mark.line + 1
         self.lines.setdefault(path, line)
+        self.count += 1
+        if self.count > MOST:
+            raise _UnreadableError(line, f"expected at most {MOST:,} values, found more")
         if len(path) > DEEPEST:
             raise _UnreadableError(line, f"expected at most {DEEPEST} blocks within each other, found more")
         self._refuse_marks(event, line)

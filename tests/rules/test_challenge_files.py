@@ -74,12 +74,13 @@ def test_every_problem_is_told_at_once_with_its_line() -> None:
         ("a: \x07", "line 1: expected text, found the character U+0007"),
         ("x" * (challenge_file.LARGEST + 1), "line 1: expected at most 262,144 bytes, found 262,145"),
         ('{"title": "\\ud83d"}', "line 1: expected a text, found half of a character (such as \\ud83d alone)"),
+        (f"title: Birds\ntasks: [{'a,' * 30_000}]", "line 2: expected at most 20,000 values, found more"),
         ('title: Birds\ncode: "\\UFFFFFFFF"', "line 2: this is not YAML: there is no character, or no version, of this number"),
         ('title: Birds\ncode: "\\U00110000"', "line 2: this is not YAML: there is no character, or no version, of this number"),
         (f"# Birds\n%YAML {'1' * 5000}.1\n---\na: 1", "line 2: this is not YAML: there is no character, or no version, of this number"),
     ],
     ids=[
-        "alias", "tag", "twice", "merge", "deep", "documents", "list", "empty", "syntax", "character", "large", "half", "beyond C", "beyond Unicode",
+        "alias", "tag", "twice", "merge", "deep", "documents", "list", "empty", "syntax", "character", "large", "half", "many", "beyond C", "beyond Unicode",
         "version",
     ],
 )  # fmt: skip
