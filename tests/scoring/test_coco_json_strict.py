@@ -242,11 +242,44 @@ def test_common_records_are_read_by_the_fast_parser(indent: int | None, more: di
         assert sum(map(len, blocks)) == len(found)
 
 
-def test_an_annotation_list_that_stands_twice_is_refused() -> None:
-    text = instances(annotations=OBJECTS)[:-1] + b', "annotations": [7]}'
+TWICE = {
+    f"{name} {value} {place}": (name, lists[:-1] + b", " + more + b"}" if place == "after" else b"{" + more + b", " + lists[1:])
+    for lists in [instances(annotations=OBJECTS)]
+    for name, written in (("images", "images"), ("categories", "categories"), ("annotations", r"\u0061nnotations"))
+    for value in ("[7]", "[]", "null")
+    for place in ("after", "before")
+    for more in [f'"{written}": {value}'.encode()]
+}  # fmt: skip
+"""Ground truth with a further list of a name, which is written in letters or in another way."""
 
-    with pytest.raises(SubmissionError, match="'annotations' stands twice"):
+
+@pytest.mark.parametrize("case", TWICE)
+def test_a_list_that_stands_twice_is_refused(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, text = TWICE[case]
+
+    for each in (text, text.decode().encode("utf-16")):
+        with pytest.raises(SubmissionError, match=f"'{name}' stands twice"):
+            read_instances(each)
+    monkeypatch.setitem(sys.modules, "msgspec", None)
+    with pytest.raises(SubmissionError, match=f"'{name}' stands twice"):
         read_instances(text)
+
+
+def test_names_that_stand_twice_below_the_top_or_are_not_read_are_no_matter() -> None:
+    more = b', "info": {"images": 1, "images": 2}, "info": 7}'
+
+    assert len(read_instances(instances(annotations=OBJECTS)[:-1] + more).boxes) == len(OBJECTS)
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_results_that_stand_twice_are_refused(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = json.dumps(DETECTIONS), json.dumps(DETECTIONS[:count])
+    text = f'{{"annotations": {one}, "annotations": {other}}}'.encode()
+
+    _, found = results(masks=False)(text)
+
+    assert [each[1] for each in found] == ["f: 'annotations' stands twice; put all entries into one list"]
+    assert without_the_fast_parser(monkeypatch, results(masks=False), text)[1] == found
 
 
 def test_an_id_that_stands_twice_is_found_in_a_large_file() -> None:

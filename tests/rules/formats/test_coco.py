@@ -32,6 +32,16 @@ def sets_of(report: Report) -> dict[str, tuple[int, int, int]]:
     return {each.name: (each.images, each.objects, each.without_picture) for each in report.sets}
 
 
+@pytest.mark.parametrize("name", ["images", "categories", "annotations"])
+@pytest.mark.parametrize("role", ["public", "hidden"])
+def test_a_list_that_stands_twice_is_a_problem_that_names_it(name: str, role: str, tmp_path: Path) -> None:
+    twice = coco_file()[:-1] + f', "{name}": []}}'.encode()
+
+    [said] = read(tmp_path, {"a.json": twice}, role=role).problems
+
+    assert said == f"a.json: '{name}' stands twice; put all entries into one list"
+
+
 @pytest.mark.parametrize("folder", ["annotations/", ""], ids=["CVAT", "Label Studio"])
 def test_pictures_in_the_same_zip_are_taken(folder: str, tmp_path: Path) -> None:
     listed = coco_file(images=images("images\\one.jpg", "images/two.jpg"))

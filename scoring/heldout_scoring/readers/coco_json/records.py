@@ -22,6 +22,8 @@ _BLOCK: Final = 1 << 20
 _LONGEST: Final = 16 << 20
 """Bytes in which an entry has to end: more than any mask needs."""
 ANNOTATIONS: Final = "annotations"
+_LISTS: Final = ("images", "categories", ANNOTATIONS)
+"""Names that may stand once in the object that is a file: of two lists a parser takes the last."""
 _LIST: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")
 _NAMED_LIST: Final = re.compile(rb'"annotations"\s*:\s*\[')
 _SHORT: Final = 1 << 10  # bytes in which a file begins after blanks
@@ -180,7 +182,7 @@ def _whole(data: bytes) -> list[Any]:
 
 
 def parse_json(data: bytes, end: int = 0, place: int = 0) -> Any:
-    """The value of a file, without what stands in it from `end` to `place`. Raises JsonError.
+    """The value of a file, without what stands in it from `end` to `place`. Raises JsonError, also where a list of COCO's stands twice.
 
     >>> parse_json(b"[1, 2, 3]", 1, 7)
     [3]
@@ -195,10 +197,22 @@ def parse_json(data: bytes, end: int = 0, place: int = 0) -> Any:
         raise _error_at(
             data, error.start + (place - end if error.start >= end else 0), Rule("expected a text in UTF-8")
         ) from error
+    outermost: list[tuple[str, Any]] = []
+
+    def from_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal outermost
+        outermost = pairs  # which ends last
+        return dict(pairs)
+
     try:
-        return _DECODER.decode(text)
+        root = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=from_pairs).decode(text)
     except (ValueError, RecursionError) as error:
         flaw = _Flaw.of(error, text, 0)
+    else:
+        names = [name for name, _ in outermost] if isinstance(root, dict) else []
+        if twice := next((name for name in _LISTS if names.count(name) > 1), ""):
+            raise JsonError(Rule(f"'{twice}' stands twice; put all entries into one list"))
+        return root
     before = text[: flaw.position].encode(encoding, "surrogatepass")
     raise _error_at(data, len(before) + (place - end if len(before) >= end else 0), flaw.message)
 
@@ -225,10 +239,7 @@ class Reader:
 
     def rest(self) -> Any:
         """What stands around the entries: the file with an empty list in their place. Raises JsonError."""
-        root = parse_json(self.data, self.begin, self.place)
-        if isinstance(root, dict) and root[ANNOTATIONS]:
-            raise JsonError(Rule(f"'{ANNOTATIONS}' stands twice"))
-        return root
+        return parse_json(self.data, self.begin, self.place)
 
     def is_at_end(self) -> bool:
         """Whether the bracket behind the last entry follows."""
