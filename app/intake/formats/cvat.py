@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from math import isfinite
 from pathlib import Path
@@ -11,11 +12,12 @@ from xml.parsers import expat  # a document type is refused, so that there are n
 import numpy as np
 
 from app.images.decoding import MAX_PIXELS
-from app.images.matching import SUFFIXES
+from app.images.matching import SUFFIXES, FileIndex
 from app.intake.formats.drawn_objects import FEWEST_POINTS, DrawnObject, DrawnSet
 from app.intake.formats.image_sets import set_of, set_of_file
+from app.intake.formats.pictures import size_of_picture
 from app.intake.formats.reading import CVAT, AnnotatedSet, Reading, Size, is_class_name
-from app.intake.formats.voc_files import EncodingProblem, as_utf8, files_with_root
+from app.intake.formats.voc_files import SIZE_IS_0, EncodingProblem, as_utf8, files_with_root
 from heldout_scoring import Problem, Rule
 
 _SHAPES: Final = ("polyline", "points", "cuboid", "ellipse", "skeleton")
@@ -77,7 +79,7 @@ class _Reader:
             self._say("not-xml", error.args[0], self.parser.CurrentLineNumber)
         if self.tracks:
             self._say("cvat-video", Rule(f"{self.tracks:,} tracks: {_VIDEO}"))
-        elif not self.sets:
+        elif not self.sets and not self.image:
             self._say("no-image", Rule("there is no element <image>; expected CVAT for images 1.1"))
 
     def _refuse_doctype(self, *_: object) -> None:
@@ -104,7 +106,33 @@ class _Reader:
 
     def _take_image(self, attributes: Mapping[str, str]) -> None:
         self.image = _text(attributes, "name")
+        subset = attributes.get("subset", "")
+        of_file = set_of_file(self.path, self.reading.root, self.reading.set_name)
+        name = set_of(subset, subset) if subset else of_file
+        self.reading.note_set(self.reading.name(self.path), name)
+        if (other := self.subsets.setdefault(name, subset)) != subset:
+            words = "the subsets '{}' and '{}' would both be the image set {}; rename one of them"
+            raise _WrongError(Rule(words, other, subset, name))
+        self.size = self._size(attributes, name)
+        self.set = self.sets.setdefault(name, DrawnSet(name, self.reading.name(self.path)))
+        if self.image in self.set.images:
+            raise _WrongError(Rule("the image {} is there twice", self.image))
+        self.set.images[self.image] = self.size
+
+    @cached_property
+    def _pictures(self) -> FileIndex:
+        return FileIndex.of(self.reading.unpacked.pictures)
+
+    def _size(self, attributes: Mapping[str, str], image_set: str) -> Size:
+        """The size of an image, or that of its picture where both sides are 0."""
         width, height = (_number(attributes, side) for side in ("width", "height"))
+        if width == height == 0:  # of tools that did not have the image
+            size = size_of_picture(
+                self.reading.unpacked, self.reading.role, self.image, image_set, self._pictures
+            )
+            if size is None:
+                raise _WrongError(SIZE_IS_0)
+            return size
         if not (
             width.is_integer()
             and height.is_integer()
@@ -117,18 +145,7 @@ class _Reader:
                     f"{width:g} and {height:g}",
                 )
             )
-        self.size = int(width), int(height)
-        subset = attributes.get("subset", "")
-        of_file = set_of_file(self.path, self.reading.root, self.reading.set_name)
-        name = set_of(subset, subset) if subset else of_file
-        self.reading.note_set(self.reading.name(self.path), name)
-        if (other := self.subsets.setdefault(name, subset)) != subset:
-            words = "the subsets '{}' and '{}' would both be the image set {}; rename one of them"
-            raise _WrongError(Rule(words, other, subset, name))
-        self.set = self.sets.setdefault(name, DrawnSet(name, self.reading.name(self.path)))
-        if self.image in self.set.images:
-            raise _WrongError(Rule("the image {} is there twice", self.image))
-        self.set.images[self.image] = self.size
+        return int(width), int(height)
 
     def _take_shape(self, found: DrawnSet, name: str, attributes: Mapping[str, str]) -> None:
         if name in _SHAPES:

@@ -57,17 +57,25 @@ def sizes_of_pictures(unpacked: Unpacked, role: str, files: Mapping[str, str]) -
     return {image: size for image, size in sizes.items() if size is not None}
 
 
+def size_of_picture(
+    unpacked: Unpacked, role: str, file: str, image_set: str, index: FileIndex
+) -> Size | None:
+    """Width and height of one image whose picture is there. file: what the annotation of a role calls it; index: of all pictures."""
+    matches = _matched(unpacked, role, ListedImages(image_set, {file: None}), index)
+    return unpacked.pictures[matches.of[file]].size if file in matches.of else None
+
+
 def _listed(found: AnnotatedSet) -> ListedImages:
     description = found.truth.description
     sizes = {image.id: known_size(image) for image in (*description.images, *description.further)}
     return ListedImages(found.name, sizes, found.files, numbered=bool(description.class_numbers))
 
 
-def _matched(unpacked: Unpacked, role: str, listed: ListedImages) -> Matches:
+def _matched(unpacked: Unpacked, role: str, listed: ListedImages, index: FileIndex | None = None) -> Matches:
     pictures = unpacked.pictures
     return match(
         {image: listed.files.get(image, image) for image in listed.sizes},
-        FileIndex.of(pictures),
+        index or FileIndex.of(pictures),
         numbered=listed.numbered and not listed.files,
         own=f"{role}/",
         is_near=lambda key: _set_of(key) == listed.name,

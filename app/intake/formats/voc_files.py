@@ -13,6 +13,9 @@ from app.images.matching import path_of, stem_of
 from app.intake.formats.reading import Size
 from heldout_scoring import Rule
 
+SIZE_IS_0: Final = Rule(
+    "the image's size is 0, as tools write where they cannot open the image; send the image too, and its size is taken"
+)
 LOOKED_AT: Final = 5  # files of a folder
 _HEAD: Final = 4096  # bytes in which the first element of a file begins
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
@@ -127,8 +130,7 @@ def _take_size(found: Readable, size: Size | None) -> None:
     if stated is None or zero is None:
         return
     if size is None:
-        words = "the image's size is 0, as tools write where they cannot open the image; send the image too, and its size is taken"
-        found.code, found.problem = "image-size", Rule(words)
+        found.code, found.problem = "image-size", SIZE_IS_0
         found.line = found.content.count(b"\n", 0, stated.start() + zero.start()) + 1
         return
     sides_of = dict(zip((b"width", b"height"), size, strict=True))

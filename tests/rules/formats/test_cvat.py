@@ -89,6 +89,65 @@ def test_tags_alone_are_for_classification(tmp_path: Path) -> None:
     assert found.truth.tables.labels.tolist() == [[1, -1]]
 
 
+UNSIZED = 'width="0" height="0"'
+
+
+def unsized(*shapes: str, name: str = "a.jpg", subset: str = "") -> str:
+    """An image without a size."""
+    return image(*shapes, name=name, subset=subset).replace('width="50" height="40"', UNSIZED)
+
+
+@pytest.mark.parametrize("zone", ["annotation", "images"])
+def test_a_size_of_0_is_that_of_the_image(zone: str, tmp_path: Path) -> None:
+    pictures = {"x/a.jpg": jpeg(50, 40), "b.jpg": jpeg(30, 60)}
+    files = page(unsized(POLYGON, MASK), unsized(name="b.jpg"))
+
+    found = read(tmp_path, files, images=pictures) if zone == "images" else read(tmp_path, files | pictures)
+
+    assert found.problems == []
+    assert [(each.width, each.height) for each in found.truth.description.images] == [(50, 40), (30, 60)]
+    assert found.truth.tables.coco is not None
+    assert found.truth.tables.coco.boxes.tolist() == [[48, 38, 2, 2], [10, 5, 20, 15]]
+
+
+def test_sizes_of_0_come_from_the_images_of_the_same_subset(tmp_path: Path) -> None:
+    files = page(unsized(CAT, subset="Train"), unsized(CAT, subset="Validation"))
+    pictures = {"images/Train/a.jpg": jpeg(50, 40), "images/Validation/a.jpg": jpeg(60, 40)}
+
+    found = read(tmp_path, files | pictures)
+
+    assert found.problems == []
+    assert [[each.width for each in truth.description.images] for truth in found.truths.values()] == [
+        [50],
+        [60],
+    ]
+
+
+@pytest.mark.parametrize("pictures", [[], ["b.jpg"], ["x/a.jpg", "y/a.jpg"]], ids=["none", "another", "two"])
+def test_a_size_of_0_without_the_image_is_a_problem(pictures: list[str], tmp_path: Path) -> None:
+    files = {name: jpeg(shade=number) for number, name in enumerate(pictures)}
+
+    found = read(tmp_path, page(image(name="b.jpg"), unsized(CAT)) | files)
+
+    assert (
+        "annotations.xml:4: the image's size is 0, as tools write where they cannot open the image; send the image too, and its size is taken"
+    ) in found.problems
+
+
+def test_sizes_of_0_alone_are_not_told_as_a_lack_of_images(tmp_path: Path) -> None:
+    [said] = read(tmp_path, page(unsized(CAT))).problems
+
+    assert said.startswith("annotations.xml:3: the image's size is 0")
+
+
+def test_one_side_of_0_is_a_problem(tmp_path: Path) -> None:
+    files = page(unsized(CAT).replace(UNSIZED, 'width="50" height="0"')) | {"a.jpg": jpeg()}
+
+    [said] = read(tmp_path, files).problems
+
+    assert said.startswith("annotations.xml:3: expected 'width' and 'height' of an image in pixels")
+
+
 @pytest.mark.parametrize("role", ["public", "hidden"])
 @pytest.mark.parametrize(
     ("files", "words"),
