@@ -4,7 +4,7 @@ import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, Final
 
 import numpy as np
@@ -43,12 +43,12 @@ _EXPECTED: Final = (
 def evidence(reading: Reading) -> list[Path]:
     """The label files: lines of numbers in folders of the usual names, beside pictures of their names, or with a list of classes."""
     texts = [path for path in reading.with_suffix(".txt") if not _LISTS_OF_CLASSES.fullmatch(path.name)]
-    pictures = {path.with_suffix("") for path in reading.with_suffix(*SUFFIXES)}
+    pictures = {_folded(path.with_suffix("")) for path in reading.with_suffix(*SUFFIXES)}
     has_classes = bool(_class_files(reading))
     return [
         path
         for path in texts
-        if (has_classes or _is_in_folder(path, reading.root) or path.with_suffix("") in pictures)
+        if (has_classes or _is_in_folder(path, reading.root) or _folded(path.with_suffix("")) in pictures)
         and _OBJECT.fullmatch(_first_line(path))
     ]
 
@@ -118,7 +118,10 @@ def read(reading: Reading) -> Iterator[AnnotatedSet]:
 
 @dataclass(slots=True)
 class _Files:
-    """The label file and the picture of each image, by their path without suffix and without the folders that tell these apart."""
+    """The label file and the picture of each image, by their path without suffix and without the folders that tell these apart.
+
+    Upper and lower case make no difference.
+    """
 
     labels: dict[PurePosixPath, Path] = field(default_factory=dict)
     pictures: dict[PurePosixPath, str] = field(default_factory=dict)
@@ -129,12 +132,12 @@ def _files_by_set(reading: Reading, folders: set[Path]) -> Mapping[str, _Files]:
     sets: dict[str, _Files] = {}
 
     def files_of(path: Path) -> _Files:
-        own = set_of_file(path.parent / "_", reading.root, listed.get(path.stem, reading.set_name))
-        return sets.setdefault(own, _Files())
+        in_list = listed.get(path.stem) or listed.get(path.stem.casefold(), reading.set_name)
+        return sets.setdefault(set_of_file(path.parent / "_", reading.root, in_list), _Files())
 
     _refuse_label_images(reading)
     for path in reading.with_suffix(*SUFFIXES):
-        pictures, key = files_of(path).pictures, _key_of(path, reading.root)
+        pictures, key = files_of(path).pictures, _folded(_key_of(path, reading.root))
         if key in pictures:
             words = "this image and {} would have the same label file; send one of them, or give it a name of its own"
             reading.problems.add(Problem("two-pictures", Rule(words, pictures[key]), reading.name(path)))
@@ -146,9 +149,16 @@ def _files_by_set(reading: Reading, folders: set[Path]) -> Mapping[str, _Files]:
         labels = _by_pictures(reading, labels, sets)
     for paths in reading.by_set(labels).values():
         for path in paths:
-            files_of(path).labels[_key_of(path, reading.root)] = path
+            _add_labels(reading, files_of(path), _folded(_key_of(path, reading.root)), path)
         reading.use(*paths)
     return sets
+
+
+def _add_labels(reading: Reading, files: _Files, key: PurePosixPath, path: Path) -> None:
+    other = files.labels.setdefault(key, path)
+    if other != path:
+        words = "this label file and {} would be of the same image; send one of them, or give it the name of its own image"
+        reading.problems.add(Problem("two-label-files", Rule(words, reading.name(other)), reading.name(path)))
 
 
 def _by_pictures(reading: Reading, labels: Sequence[Path], sets: Mapping[str, _Files]) -> list[Path]:
@@ -159,12 +169,13 @@ def _by_pictures(reading: Reading, labels: Sequence[Path], sets: Mapping[str, _F
             places.setdefault(key.name, []).append((files, key))
     others = []
     for path in labels:
-        found = places.get(path.stem, [])
+        alike = places.get(path.stem.casefold(), [])
+        found = [(files, key) for files, key in alike if Path(files.pictures[key]).stem == path.stem] or alike
         if len(sets) < 2 or len(found) != 1:
             others.append(path)
             continue
         [(files, key)] = found
-        files.labels[key] = path
+        _add_labels(reading, files, key, path)
         reading.use(path)
     return others
 
@@ -180,7 +191,10 @@ def _refuse_label_images(reading: Reading) -> None:
 
 
 def _listed_sets(reading: Reading) -> Mapping[str, str]:
-    """The image set of each picture that a list such as `train.txt` names; a name in lists of two sets is a problem."""
+    """The image set of each picture that a list such as `train.txt` names, also by its name in lower case where that is of one set.
+
+    A name in lists of two sets is a problem.
+    """
     listed: dict[str, str] = {}
     twice: dict[str, Path] = {}
     for path in reading.with_suffix(".txt"):
@@ -199,7 +213,10 @@ def _listed_sets(reading: Reading) -> Mapping[str, str]:
             "into a folder such as train"
         )
         reading.problems.add(Problem("two-sets", Rule(words, name), reading.name(twice[name])))
-    return listed
+    alike: dict[str, set[str]] = {}
+    for stem, image_set in listed.items():
+        alike.setdefault(stem.casefold(), set()).add(image_set)
+    return {stem: min(sets) for stem, sets in alike.items() if len(sets) == 1} | listed
 
 
 def _key_of(path: Path, root: Path) -> PurePosixPath:
@@ -210,6 +227,10 @@ def _key_of(path: Path, root: Path) -> PurePosixPath:
     """
     *folders, stem = path.relative_to(root).with_suffix("").parts
     return PurePosixPath(*(set_of_folder(each) if _is_of_kind(each) else each for each in folders), stem)
+
+
+def _folded(path: PurePath) -> PurePosixPath:
+    return PurePosixPath(str(path).casefold())
 
 
 def _is_of_kind(folder: str) -> bool:
@@ -224,7 +245,7 @@ def _read_set(
         return  # pictures alone, which have no annotation
     _tell_of_pictures_alone(reading, image_set, files)
     keys = sorted({*files.labels, *files.pictures})
-    shown = {key: files.pictures.get(key, str(key)) for key in keys}
+    shown = {key: files.pictures.get(key) or str(_key_of(files.labels[key], reading.root)) for key in keys}
     named = image_names(shown.values())
     named.tell(reading.problems)
     images = {key: named.of[file] for key, file in shown.items()}

@@ -284,6 +284,79 @@ def test_labels_of_images_in_two_sets_are_not_guessed(tmp_path: Path) -> None:
     assert {"two-pictures", "no-picture"} == {each.code for each in found.report.problems}
 
 
+IN_OTHER_CASE: dict[str, tuple[dict[str, bytes], str]] = {
+    "folders": ({"data.yaml": SETTINGS, "images/A.JPG": ONE, "labels/a.txt": A}, "val"),
+    "folders in other case": ({"data.yaml": SETTINGS, "images/Cam/a.jpg": ONE, "labels/cam/A.TXT": A}, "val"),
+    "beside each other": ({"A.JPG": ONE, "a.txt": A}, "val"),
+    "in a set": ({"data.yaml": SETTINGS, "train/images/A.JPG": ONE, "train/labels/a.txt": A}, "train"),
+    "images in sets": (
+        {"data.yaml": SETTINGS, "images/train/A.JPG": ONE, "images/test/b.jpg": TWO, "labels/a.txt": A, "labels/B.txt": B},
+        "train",
+    ),
+    "in a list": ({"data.yaml": SETTINGS, "train.txt": b"images/A.JPG\n", "images/A.JPG": ONE, "labels/a.txt": A}, "train"),
+    "otherwise in a list": ({"data.yaml": SETTINGS, "train.txt": b"images/a.jpg\n", "images/A.JPG": ONE, "labels/a.txt": A}, "train"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", IN_OTHER_CASE)
+def test_label_files_are_found_in_upper_or_lower_case(layout: str, tmp_path: Path) -> None:
+    files, name = IN_OTHER_CASE[layout]
+
+    found = read(tmp_path, files)
+
+    assert found.problems == []
+    [view] = [each for each in found.report.sets if each.name == name]
+    assert (view.images, view.without_picture) == (1, 0)
+    truth = found.truths[view.key]
+    assert [each.casefold() for each in truth.lists.images] in (["a"], ["cam_a"])
+    assert truth.tables.objects.boxes.tolist() == [[20, 10, 30, 30], [0, 0, 10, 8]]
+
+
+def test_the_name_as_it_is_written_goes_before_upper_or_lower_case(tmp_path: Path) -> None:
+    files = {
+        "data.yaml": SETTINGS,
+        "labels/a.txt": A,
+        "labels/b.txt": B,
+        "images/test/b.jpg": jpeg(50, 40, shade=5),
+    }
+
+    found = read(tmp_path, {**files, "images/train/a.jpg": ONE, "images/test/A.jpg": TWO})
+
+    assert found.problems == []
+    assert {each.name: each.objects for each in found.report.sets} == {"train": 2, "test": 1}
+
+
+@pytest.mark.parametrize("role", ["public", "hidden"])
+@pytest.mark.parametrize(
+    ("pictures", "labels", "words"),
+    [
+        (["Ab.jpg", "images/aB.jpg"], ["labels/ab.txt"], "aB.jpg: this image and {} would have the same label file; "),
+        (["images/AB.jpg"], ["Ab.txt", "labels/aB.txt"], "aB.txt: this label file and {} would be of the same image; "),
+        (["images/ab.jpg"], ["AB.txt", "labels/ab.txt"], "ab.txt: this label file and {} would be of the same image; "),
+        (["a.jpg"], ["a.txt", "labels/a.txt"], "a.txt: this label file and {} would be of the same image; "),
+    ],
+    ids=["two images", "two label files", "one as written", "both as written"],
+)  # fmt: skip
+def test_what_fits_two_in_upper_or_lower_case_is_a_problem_that_names_both(
+    pictures: list[str], labels: list[str], words: str, role: str, tmp_path: Path
+) -> None:
+    files = {name: jpeg(shade=number) for number, name in enumerate(pictures)} | dict.fromkeys(labels, A)
+
+    found = read(tmp_path, {"data.yaml": SETTINGS, **files}, role=role)
+
+    other = (pictures if len(pictures) > 1 else labels)[0]
+    told = words.format(other if role == "public" else "…")
+    assert any(told in each for each in found.problems), found.problems
+
+
+def test_label_files_of_two_images_of_one_name_in_sets_are_not_guessed(tmp_path: Path) -> None:
+    files = {"data.yaml": SETTINGS, "labels/ab.txt": A}
+
+    found = read(tmp_path, {**files, "images/train/Ab.jpg": ONE, "images/test/aB.jpg": TWO})
+
+    assert "no-picture" in {each.code for each in found.report.problems}
+
+
 def test_labels_in_utf_16_are_read(tmp_path: Path) -> None:
     found = one(tmp_path, A.decode().encode("utf-16"))
 
