@@ -37,7 +37,6 @@ class Showcase:
     result: ResultView
     run_id: int
     curves: tuple[CurveView | RocView, ...]
-    has_more_curves: bool
     images: tuple[ShownExample, ...]
     has_images: bool
 
@@ -87,8 +86,7 @@ def showcase(platform: Platform, actor: Actor, page: MethodPage) -> Showcase | N
     return Showcase(
         result,
         run_id,
-        tuple(curves[:MOST_CURVES]),
-        len(curves) > MOST_CURVES,
+        curves,
         _images(platform, phase, run_id) if has_images else (),
         has_images,
     )
@@ -123,14 +121,14 @@ def _preference(result: ResultView, phases: Mapping[str, PhaseView]) -> int:
     return PREFERRED.index(task) if task in PREFERRED else len(PREFERRED)
 
 
-def _curves(session: Session, run_id: int) -> list[CurveView | RocView]:
+def _curves(session: Session, run_id: int) -> tuple[CurveView | RocView, ...]:
     statement = (
         select(Exhibit.content)
         .where(Exhibit.run_id == run_id, Exhibit.kind.in_(CURVES))
         .order_by(Exhibit.position)
-        .limit(MOST_CURVES + 1)
+        .limit(MOST_CURVES)
     )
-    return [details.view_of(content) for content in session.scalars(statement)]
+    return tuple(details.view_of(content) for content in session.scalars(statement))
 
 
 def _images(platform: Platform, phase: PhaseView, run_id: int) -> tuple[ShownExample, ...]:

@@ -26,7 +26,6 @@ MOST: Final = 12
 NONE: Final = "No image of these image sets was sent, none could be read, or all that were looked at show ignored classes."
 LARGEST: Final = (480, 360)  # width and height
 QUALITY: Final = 85
-LETTERS: Final = 18  # height in pixels
 COLOURS: Final = ("#e6194b", "#3cb44b", "#4363d8", "#f58231", "#911eb4", "#008080", "#9a6324", "#808000")
 
 

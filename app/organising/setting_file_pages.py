@@ -17,7 +17,6 @@ from app.web.route_marks import marked
 
 router = APIRouter(prefix="/organise")
 ORGANISE: Final = requires(Action.ORGANISE)
-NOT_TEXT: Final = "\ufffd"
 
 
 @router.get("/challenges/{challenge}/settings.yaml", dependencies=[ORGANISE])

@@ -142,11 +142,6 @@ class SlotView:
     submission: int | None  # the one that used it
     image_set: str
 
-    @property
-    def is_free(self) -> bool:
-        """Whether it can still be used or revoked."""
-        return self.taken_back_at is None and self.submission is None and not self.is_expired
-
 
 def quota_refusals(
     now: datetime, quotas: Sequence[Quota], wanted: Mapping[str, int], usage: Usage

@@ -13,7 +13,6 @@ from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 LONGEST: Final = 20_000  # characters of a text; the worst of this length takes most of a second, so changes and previews are limited by person
-HINT: Final = "Markdown: # headings, **bold**, lists, tables, [links](https://example.org), `code`. HTML is shown as text."
 LINKS: Final = frozenset({"http", "https"})
 TAGS: Final = frozenset(
     {

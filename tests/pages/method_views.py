@@ -50,7 +50,7 @@ def showcase(image: str, kind: str) -> Showcase:
     )
     example = ExampleView(image, 1, 0.9, (1.0, 2.0, 30.0, 40.0), 0.7, None)
     picture = PictureView(0, image, 500, 375, "v1", None)
-    return Showcase(RESULT, 9, (curve,), False, (ShownExample(example, picture),), True)
+    return Showcase(RESULT, 9, (curve,), (ShownExample(example, picture),), True)
 
 
 def method_page(method: MethodView = METHOD, **changes: Any) -> MethodPage:

@@ -33,7 +33,6 @@ _TASKS: Final = {each.lower(): each for each in ("Main", "Segmentation", "Layout
 _BESIDE: Final = re.compile(r"(segmentation|annotations)\w+", re.IGNORECASE)  # drawings, masks of objects
 _OF_2006: Final = b"Image size (X x Y"
 _NAME: Final = re.compile(r"(?!\.+$)[\w.-]+", re.ASCII)
-_NAME_OF_SET: Final = re.compile(r"\w[\w.+-]{0,99}")
 _WHOLE: Final = re.compile(r"[+-]?\d{1,9}", re.ASCII)
 _WAYS_OUT: Final = {
     "robndbox": "rotated boxes (robndbox) of roLabelImg are not read; export upright boxes (bndbox)",
