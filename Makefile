@@ -35,14 +35,16 @@ worker: $(server) ## a worker alone, on the same servers
 	@$(python) -m app worker
 
 test: $(development) ## the tests, on servers of their own, in three processes (ONLY=tests/system chooses, SEED=78 repeats)
-	@$(python) -m pytest $(seeds) $(or $(ONLY),$(in_processes))
+	@$(if $(ONLY),,$(sample)) $(python) -m pytest $(seeds) $(or $(ONLY),$(in_processes))
 
 in_processes := --numprocesses 3 --dist loadgroup
+# of similar and costly tests `make test` takes a part, and `make test-slow` with the same seed the others
+sample := HELDOUT_SAMPLE=1
 # another order and other examples in each run; a run that fails says which SEED repeats it
 seeds = $(foreach seed,$(or $(SEED),$(shell od -An -N4 -tu4 /dev/urandom)),--randomly-seed=$(seed) --hypothesis-seed=$(seed))
 
 test-slow: $(development) ## the tests that take minutes (HELDOUT_SHORT=1: a short form; ONLY=tests/slow chooses)
-	@$(python) -m pytest -m slow --timeout 1800 $(seeds) $(or $(ONLY),$(in_processes))
+	@$(sample) $(python) -m pytest -m slow --timeout 1800 $(seeds) $(or $(ONLY),$(in_processes))
 
 nemesis: $(development) ## break a busy installation at random and check what became of it (MINUTES=10 SEED=1 STORE=folder)
 	@$(python) -m tests.nemesis --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1) --store $(or $(STORE),folder)

@@ -30,7 +30,7 @@ settings.load_profile("any machine")
 
 SHORT, LONG = 40, 90  # characters of one value, and of the id of all parameters of a test
 PARTS = 3  # of the cases of a test that is marked so, each in a process of its own
-SAMPLED = 4  # of so many similar cases, a short run takes one
+SAMPLED = 4  # of so many similar cases, a run that takes a sample takes one
 
 __all__ = ["attacks", "broker_url", "database_url", "own_servers"]
 
@@ -58,9 +58,10 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Import only the modules that name slow tests if no others are asked for: all together take half a minute."""
+    """Import only the modules that have slow or sampled tests if no others are asked for: all together take half a minute."""
     if config.option.markexpr == "slow" and collection_path.suffix == ".py":
-        return "slow" not in collection_path.read_text() or None
+        text = collection_path.read_text()
+        return ("slow" not in text and "sampled" not in text) or None
     return None
 
 
@@ -83,10 +84,17 @@ def is_short_word(text: str, longest: int) -> bool:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give tests that share a running site or real data to one process of pytest-xdist, and each other module to one."""
+    """Take a sample of similar cases, and give tests that share a running site or real data to one process of pytest-xdist,
+    and each other module to one.
+    """
+    others = [item for item in items if item.get_closest_marker("sampled") and not is_drawn(item)]
     if os.environ.get("HELDOUT_SHORT"):
-        config.hook.pytest_deselected(items=[item for item in items if not is_in_short_run(item)])
-        items[:] = [item for item in items if is_in_short_run(item)]
+        left_out = {item for item in others if item.get_closest_marker("slow")}
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
+    if os.environ.get("HELDOUT_SAMPLE"):
+        for item in others:
+            item.add_marker(pytest.mark.slow)
     for item in items:
         if item.config.pluginmanager.hasplugin("xdist"):
             item.add_marker(pytest.mark.xdist_group(group_of(item)))
@@ -95,11 +103,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise pytest.UsageError("expected short words as the ids of parameters, found\n" + "\n".join(odd))
 
 
-def is_in_short_run(item: pytest.Item) -> bool:
-    """Whether a short run takes a test: of similar cases a sample, which differs from seed to seed."""
+def is_drawn(item: pytest.Item) -> bool:
+    """Whether one of similar cases belongs to the sample, which differs from seed to seed."""
     seed = item.config.getoption("randomly_seed", None)
-    is_sampled = item.get_closest_marker("sampled") is not None
-    return not is_sampled or crc32(f"{seed} {item.nodeid}".encode()) % SAMPLED == 0
+    return crc32(f"{seed} {item.nodeid}".encode()) % SAMPLED == 0
 
 
 def has_plain_id(item: pytest.Item) -> bool:

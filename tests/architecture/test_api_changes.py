@@ -14,6 +14,7 @@ RENEW = (
 )
 
 
+@pytest.mark.sampled
 def test_nothing_of_the_api_is_gone_or_narrower() -> None:
     changes = list(Comparison(stored(), described()).changes())
 

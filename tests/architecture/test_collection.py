@@ -25,6 +25,11 @@ import pytest
 def test_similar(number): ...
 
 def test_alone(): ...
+
+@pytest.mark.slow
+@pytest.mark.sampled
+@pytest.mark.parametrize("number", range(100))
+def test_slow_and_similar(number): ...
 """
 
 
@@ -69,17 +74,27 @@ def test_ids_of_parameters_that_differ_between_checkouts_or_cannot_be_typed_are_
 
 
 @pytest.mark.slow
-def test_a_short_run_takes_a_part_of_similar_cases_and_others_with_another_seed(tmp_path: Path) -> None:
+def test_a_run_takes_a_part_of_similar_cases_another_with_each_seed_and_the_slow_run_the_others(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "test_similar.py").write_text(SIMILAR)
     chosen = ("-p", "tests.conftest", tmp_path / "test_similar.py", "--rootdir", tmp_path, "--collect-only")
 
-    def taken(seed: int) -> set[str]:
-        said = pytest_says(*chosen, "--randomly-seed", str(seed), HELDOUT_SHORT="1")
+    def taken(seed: int, marked: str, **variables: str) -> set[str]:
+        said = pytest_says(*chosen, "--randomly-seed", str(seed), "-m", marked, **variables)
         return set(re.findall(r"::(\S+)", said))
 
-    first, second = taken(1), taken(2)
+    every = taken(1, "not slow", HELDOUT_SAMPLE="")
+    first, second = (taken(seed, "not slow", HELDOUT_SAMPLE="1") for seed in (1, 2))
+    assert len(every) == 101
     assert all(10 <= len(part) <= 40 and "test_alone" in part for part in (first, second))
     assert first != second
+    slow = taken(1, "slow", HELDOUT_SAMPLE="1", HELDOUT_SHORT="")
+    assert {each for each in slow if not each.startswith("test_slow")} == every - first
+    assert len(slow - every) == 100
+    short = taken(1, "slow", HELDOUT_SAMPLE="1", HELDOUT_SHORT="1")
+    assert short & every == slow & every
+    assert 10 <= len(short - every) <= 40
 
 
 @pytest.mark.slow

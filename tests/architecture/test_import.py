@@ -110,6 +110,7 @@ def test_the_library_is_marked_as_typed() -> None:
     assert (Path(heldout_scoring.__file__).parent / "py.typed").is_file()
 
 
+@pytest.mark.sampled
 def test_no_program_imports_the_folder_of_the_library_as_a_package() -> None:
     program = "import sys, app.main, app.jobs.sandbox, worker.handlers, sample; print('scoring' in sys.modules, sys.modules['heldout_scoring'].__file__)"
 

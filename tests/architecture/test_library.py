@@ -170,6 +170,7 @@ def test_every_library_module_can_be_imported_with_numpy_alone() -> None:
     assert imported.stdout.split() == modules()
 
 
+@pytest.mark.sampled
 def test_arrays_mappings_and_coco_files_are_scored_alike_with_numpy_alone(tmp_path: Path) -> None:
     common = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 10, 10.5]}
     instances = {"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}]}
@@ -199,6 +200,7 @@ def sent(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
     return kit(folder).root, plain, folder / "results.zip", folder / "results.tar.gz"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("call", NEEDS_FILES.values(), ids=NEEDS_FILES)
 def test_what_reads_files_says_which_extra_to_install(call: str, sent: tuple[Path, ...]) -> None:
     done, with_files = alone(DATA + call, *sent), alone(DATA + call, *sent, extras=["files"])

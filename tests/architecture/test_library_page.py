@@ -152,6 +152,7 @@ def called(name: str) -> Callable[..., object]:
     return found
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("name", "arguments"), CALLS, ids=[name for name, _ in CALLS])
 def test_a_call_in_the_tables_has_the_arguments_of_the_code(name: str, arguments: str) -> None:
     parameters = [each for each in inspect.signature(called(name)).parameters.values() if each.name != "self"]

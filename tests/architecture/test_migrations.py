@@ -72,6 +72,7 @@ def test_no_migration_blocks_a_live_site() -> None:
     assert {name: found for name, found in problems(ROOT).items() if found} == {}
 
 
+@pytest.mark.sampled
 def test_the_example_of_an_expansion_follows_the_rules(tmp_path: Path) -> None:
     checkout = later_version(tmp_path / "later", EXAMPLE.read_text())
 
@@ -79,6 +80,7 @@ def test_the_example_of_an_expansion_follows_the_rules(tmp_path: Path) -> None:
     assert "SET lock_timeout = '2s'" in sql_of(checkout, f"{FIRST}:head")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("statement", "rule"),
     [

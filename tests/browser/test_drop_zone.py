@@ -40,6 +40,7 @@ def test_a_folder_is_packed_into_a_valid_archive(visit: Visit, files: list[Path]
     assert sent(page) == "results.tar"
 
 
+@pytest.mark.sampled
 def test_several_files_are_packed_into_a_valid_archive(visit: Visit, files: list[Path]) -> None:
     page = visit("participant")
     page.goto("/challenges/sample/test/submit")

@@ -42,6 +42,7 @@ def test_slash_focuses_the_search_and_escape_closes_a_menu(visit: Visit) -> None
     assert tab_until(page, "field-q")[-1] == "field-q"
 
 
+@pytest.mark.sampled
 def test_a_focused_select_is_visible(visit: Visit) -> None:
     page = visit()
     page.goto("/pictures/sample/val/meadow_2114")
@@ -49,6 +50,7 @@ def test_a_focused_select_is_visible(visit: Visit) -> None:
     assert tab_until(page, "field-competition")[-1] == "field-competition"
 
 
+@pytest.mark.sampled
 def test_an_archive_is_uploaded_and_confirmed_by_keyboard_alone(site: Site, visit: Visit) -> None:
     page = visit("participant")
     page.on("filechooser", lambda _: None)  # listening only once the key is pressed may be too late
@@ -81,6 +83,7 @@ def choose_by_keyboard(page: Page, archive: bytes) -> None:
     chooser.value.set_files(FilePayload(name="keys.tar.gz", mimeType="application/gzip", buffer=archive))
 
 
+@pytest.mark.sampled
 def test_a_board_is_sorted_by_keyboard(visit: Visit) -> None:
     page = visit(viewport={"width": 900, "height": 844})
     page.goto("/leaderboards/sample/test/3")

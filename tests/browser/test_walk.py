@@ -33,6 +33,7 @@ def test_a_visitor_gets_a_result_onto_the_leaderboard(site: Site, visit: Visit) 
     see_it_on_the_board(page, "Walker_net")
 
 
+@pytest.mark.sampled
 def test_a_forgotten_password_can_be_reset(site: Site, visit: Visit) -> None:
     page, phone = visit(), visit()
     register(page, site.installation, "Forgetful")
@@ -71,6 +72,7 @@ def test_a_visitor_gets_a_result_onto_the_leaderboard_without_javascript(site: S
     see_it_on_the_board(page, "Plain_net")
 
 
+@pytest.mark.sampled
 def test_a_visitor_finds_a_challenge_its_data_and_its_best_method_in_three_clicks(
     site: Site, visit: Visit
 ) -> None:

@@ -66,6 +66,7 @@ def announce(olga: Person, challenge: str, **facts: Any) -> dict[str, Any]:
     return sent
 
 
+@pytest.mark.sampled
 def test_an_announcement_is_previewed_and_sent_once_to_the_members_of_each_team(
     platform: Platform, people: Iterator[Person]
 ) -> None:

@@ -2,6 +2,7 @@
 
 import uuid
 
+import pytest
 from sqlalchemy import select
 
 from app.intake import intakes
@@ -63,6 +64,7 @@ def test_answers_change_the_role_and_never_make_hidden_annotation_public(place: 
     assert "hidden annotation stays hidden" in opened.text
 
 
+@pytest.mark.sampled
 def test_a_phase_of_a_draft_that_was_sent_as_public_is_hidden_by_an_answer_alone(place: Place) -> None:
     code = place.draft(template="coco")
     images = [{**each, "file_name": f"{each['id']}-cats/{each['file_name']}"} for each in coco()["images"]]

@@ -348,6 +348,7 @@ def test_a_method_can_be_cited_on_its_own(reader: TestClient) -> None:
     assert reader.get(f"/methods/{method}?format=doc").status_code == 422
 
 
+@pytest.mark.sampled
 def test_a_challenge_can_be_cited(reader: TestClient) -> None:
     response = reader.get("/challenges/open?format=bib")
 

@@ -109,6 +109,7 @@ def test_a_reason_that_is_too_long_is_said_on_the_page_of_the_submission(
     assert state == "pending"
 
 
+@pytest.mark.sampled
 def test_an_extra_slot_that_is_given_back_can_be_used_again(scene: Scene) -> None:
     submitted(scene, "Elder")
     [phase_id, team] = scene.one(

@@ -81,6 +81,7 @@ def turned() -> Image.Exif:
     return exif
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("content", "is_upright"),
     [
@@ -167,6 +168,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_is_no_picture_is_refused_with_the_reason(place: Place, what: str) -> None:
     content, reason = REFUSED[what]

@@ -139,6 +139,7 @@ DATES: dict[
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("audience", "dates"),
     [
@@ -199,6 +200,7 @@ def with_bucket(platform: Platform) -> Iterator[TestClient]:
         yield client
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("audience", "dates"),
     [

@@ -112,6 +112,7 @@ def submits(challenge: Draft, client: TestClient, method: str) -> Callable[[], A
     return lambda: client.post("/api/v1/submissions", json=body)
 
 
+@pytest.mark.sampled
 def test_the_page_says_what_goes_and_nothing_of_it_remains(opened: Draft, app: FastAPI) -> None:
     ash, code, here = person(app, "ash"), opened.code, opened.id
     phases, page = phases_of(opened), f"/organise/challenges/{code}/delete"
@@ -152,6 +153,7 @@ def test_the_page_says_what_goes_and_nothing_of_it_remains(opened: Draft, app: F
     assert (again.status_code, f"{code} is taken" in words(again.text)) == (422, True)
 
 
+@pytest.mark.sampled
 def test_what_others_submitted_stays_and_only_owners_who_logged_in_recently_delete(
     opened: Draft, app: FastAPI
 ) -> None:
@@ -198,6 +200,7 @@ def test_what_others_submitted_stays_and_only_owners_who_logged_in_recently_dele
         session.execute(call)
 
 
+@pytest.mark.sampled
 def test_a_draft_is_deleted_where_it_is_made_also_with_changes_of_its_methods(draft: Draft) -> None:
     assert delete(draft).status_code == 409
     draft.test("Rowan")
@@ -212,6 +215,7 @@ def test_a_draft_is_deleted_where_it_is_made_also_with_changes_of_its_methods(dr
     assert again.status_code == 303  # nobody else has seen its address
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("first", ["submission", "deletion"])
 def test_a_submission_that_comes_at_that_moment_wins_or_loses(
     first: str, opened: Draft, app: FastAPI, monkeypatch: pytest.MonkeyPatch
@@ -241,6 +245,7 @@ def test_a_submission_that_comes_at_that_moment_wins_or_loses(
     assert found == ((404, 200) if first == "deletion" else (201, 409)), (submitted.text, deleted.text)
 
 
+@pytest.mark.sampled
 def test_a_kill_at_any_statement_of_deleting_leaves_the_whole_challenge_or_nothing(
     opened: Draft, place: Place
 ) -> None:

@@ -90,6 +90,7 @@ def test_nobody_else_sees_them_and_they_are_deleted_after_ten_minutes(scene: Sce
     assert not any(scene.platform.artefacts.exists(key) for key in keys)
 
 
+@pytest.mark.sampled
 def test_without_pictures_boxes_are_drawn_on_an_empty_one_and_nothing_is_said_to_be_nothing(
     platform: Platform, people: tuple[TestClient, TestClient]
 ) -> None:
@@ -109,6 +110,7 @@ def test_without_pictures_boxes_are_drawn_on_an_empty_one_and_nothing_is_said_to
     assert bare.organiser.post(f"{truths_of(bare)}/2/changes/2/drawn").status_code in (400, 422)
 
 
+@pytest.mark.sampled
 def test_a_kill_at_any_statement_leaves_before_or_after_and_another_worker_draws_all_the_same(
     scene: Scene,
 ) -> None:

@@ -185,6 +185,7 @@ def people(platform: Platform) -> Scene:
     return scene(platform)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", EventKind)
 def test_an_event_tells_whom_it_concerns_in_one_sentence(people: Scene, kind: EventKind) -> None:
     known, sentence = recorded(people, kind)

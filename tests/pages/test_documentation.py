@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+import pytest
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter, ValidationError
@@ -61,6 +62,7 @@ def check_examples(route: APIRoute, one: dict[str, Any], described: dict[str, An
         TypeAdapter(route.response_model).validate_json(json.dumps(example_of(schema, known)))
 
 
+@pytest.mark.sampled
 def test_every_call_is_listed_and_described_on_the_page_of_its_subject(
     app: FastAPI, browser: Browser
 ) -> None:

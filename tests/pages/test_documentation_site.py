@@ -58,6 +58,7 @@ def anchors_at(app: FastAPI, path: str) -> list[str]:
     return Read(client.get(path).text).anchors
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("address", PAGES)
 def test_a_page_renders_and_its_links_and_anchors_work(app: FastAPI, browser: Browser, address: str) -> None:
     response = browser().get(address)

@@ -210,6 +210,7 @@ def remade(place: Place) -> str:
     return code
 
 
+@pytest.mark.sampled
 def test_phases_that_cannot_all_be_made_leave_those_that_were_there(place: Place) -> None:
     """The annotation of val is kept hidden by a phase that is open, so it cannot be made public; test could be made."""
     code, own = place.draft(), ("emu", "owl")
@@ -260,6 +261,7 @@ def test_phases_are_made_all_at_once_in_place_of_those_before(place: Place) -> N
     assert moments > 50
 
 
+@pytest.mark.sampled
 def test_a_challenge_opens_whole(place: Place) -> None:
     def opened(code: str) -> Any:
         with place.platform.transaction() as session:

@@ -119,6 +119,7 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("situation", PAGES)
 def test_every_error_shows_a_page_with_a_way_back(scene: Scene, situation: str) -> None:
     provoke, status, heading, sentence = PAGES[situation]

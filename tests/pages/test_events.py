@@ -208,6 +208,7 @@ def test_nothing_is_told_of_what_was_rolled_back(people: Scene) -> None:
 # re-scoring
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("disclosure", Disclosure)
 def test_a_rescoring_tells_the_teams_whose_visible_scores_it_changes(
     people: Scene, disclosure: Disclosure
@@ -526,6 +527,7 @@ def extend(people: Scene) -> None:
             news.change_rules(session, phase, later)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("act", "expected"),
     [

@@ -170,6 +170,7 @@ def told_to_others(scene: Scene, addresses: Iterable[str]) -> set[tuple[str, ...
     }
 
 
+@pytest.mark.sampled
 def test_others_see_nothing_of_a_frozen_result_until_the_phase_is_over(scene: Scene, app: FastAPI) -> None:
     board = f"/leaderboards/{scene.code}/test/{scene.rows.competition}"
     counted = [f"/api/v1{board}", f"{board}?format=csv", f"{board}/embed", f"/api/v1/challenges/{scene.code}"]
@@ -200,6 +201,7 @@ def test_others_see_nothing_of_a_frozen_result_until_the_phase_is_over(scene: Sc
     }, told_late  # fmt: skip
 
 
+@pytest.mark.sampled
 def test_others_learn_of_no_method_under_an_embargo_at_any_address(scene: Scene) -> None:
     scene.phase(embargo=True, frozen_from=None)
     result = scene.add_late()

@@ -81,6 +81,7 @@ def organising(user_id: int, challenge_id: int) -> ChallengeOrganiser:
     return ChallengeOrganiser(challenge_id=challenge_id, user_id=user_id, role=ChallengeRole.ORGANISER)
 
 
+@pytest.mark.sampled
 def test_an_earlier_version_becomes_the_next_under_a_content_of_its_own(scene: Scene) -> None:
     first = scene.confirm(scene.upload(detections()))
     assert first.status_code == 201, first.text
@@ -122,6 +123,7 @@ def test_an_earlier_version_becomes_the_next_under_a_content_of_its_own(scene: S
     assert scene.ash.get(f"/api/v1/receipts/{receipt}").json()["ground_truth"] == 3
 
 
+@pytest.mark.sampled
 def test_organisers_are_told_and_the_audit_says_who_went_back(scene: Scene) -> None:
     scene.applied(coco(shift=1.0))
     use(scene, 1, newest=2)
@@ -137,6 +139,7 @@ def test_organisers_are_told_and_the_audit_says_who_went_back(scene: Scene) -> N
     assert "applied version 3, which is version 1 again, to test" in audit
 
 
+@pytest.mark.sampled
 def test_what_cannot_be_gone_back_to_is_refused_with_a_sentence_and_changes_nothing(scene: Scene) -> None:
     for shift in (1.0, 0.0):
         scene.applied(coco(shift=shift))
@@ -153,6 +156,7 @@ def test_what_cannot_be_gone_back_to_is_refused_with_a_sentence_and_changes_noth
     assert scene.rescore().status_code == 202  # nothing is under way
 
 
+@pytest.mark.sampled
 def test_nobody_goes_back_while_everything_is_scored_again(scene: Scene) -> None:
     assert scene.confirm(scene.upload(detections())).status_code == 201
     scene.work()
@@ -167,6 +171,7 @@ def test_nobody_goes_back_while_everything_is_scored_again(scene: Scene) -> None
     assert use(scene, 1, newest=2).status_code == 202
 
 
+@pytest.mark.sampled
 def test_of_two_organisers_at_once_one_wins_and_the_other_is_told(scene: Scene) -> None:
     for shift in (1.0, 2.0):
         scene.applied(coco(shift=shift))
@@ -193,6 +198,7 @@ def test_of_two_organisers_at_once_one_wins_and_the_other_is_told(scene: Scene) 
     assert "version 4 was applied meanwhile" in use(scene, 2, newest=3).text
 
 
+@pytest.mark.sampled
 def test_who_went_back_reads_that_a_data_set_was_faster(scene: Scene) -> None:
     intake = scene.send(scene.code, ("hidden", "test.json", coco(shift=2.0)))
     scene.read(intake)
@@ -230,6 +236,7 @@ def test_a_worker_does_not_go_back_in_a_challenge_that_was_archived_meanwhile(sc
         assert session.scalar(newest) == 2
 
 
+@pytest.mark.sampled
 def test_pictures_that_wait_with_later_versions_are_not_shown_with_an_earlier_one(
     platform: Platform, people: tuple[TestClient, TestClient]
 ) -> None:
@@ -247,6 +254,7 @@ def test_pictures_that_wait_with_later_versions_are_not_shown_with_an_earlier_on
     assert scene.shown() == ({3}, 3, 6)
 
 
+@pytest.mark.sampled
 def test_only_owners_go_back_where_annotation_is_public_and_nobody_publishes_what_others_hide(
     platform: Platform, people: tuple[TestClient, TestClient]
 ) -> None:
@@ -290,6 +298,7 @@ def test_organisers_say_of_each_version_what_is_new(scene: Scene) -> None:
     assert listed(scene)[0]["note"] == ""
 
 
+@pytest.mark.sampled
 def test_the_form_goes_back_and_leads_to_the_list_or_says_why_not(scene: Scene) -> None:
     scene.applied(coco(shift=1.0))
     here = f"/organise/phases/{scene.phase.id}/ground-truth/1"
@@ -305,6 +314,7 @@ def test_the_form_goes_back_and_leads_to_the_list_or_says_why_not(scene: Scene) 
     assert listed(scene)[0]["note"] == "Better"
 
 
+@pytest.mark.sampled
 def test_a_kill_at_any_statement_of_going_back_leaves_before_or_after(
     platform: Platform, people: tuple[TestClient, TestClient], tmp_path: Path
 ) -> None:

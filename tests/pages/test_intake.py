@@ -131,6 +131,7 @@ def test_what_arrives_can_be_read_by_workers_alone(
             assert not any(CANARY.decode() in row or CANARY.hex() in row for row in rows), table.name
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("cut", [1, SEGMENT - 1, SEGMENT, SEGMENT + 1])
 def test_an_interrupted_upload_goes_on_where_its_last_segment_ends(place: Place, cut: int) -> None:
     intake, content = place.start(), content_of(2 * SEGMENT)

@@ -143,6 +143,7 @@ def expire(place: Place, code: str, intake: uuid.UUID) -> None:
     intakes.remove_untouched(place.platform)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("end", [add_file, remove_file, read_anew, delete_data_set, delete_draft, expire])
 def test_what_was_read_is_deleted_as_soon_as_it_no_longer_counts(
     place: Place, end: Callable[[Place, str, uuid.UUID], None]
@@ -181,6 +182,7 @@ def not_sealed(place: Place, row: Intake) -> None:
     place.platform.intake.delete(str(row.kept_key))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("spoil", [without_any, without_its_object, of_another, not_sealed])
 def test_a_data_set_is_read_again_where_what_was_read_cannot_be_used(
     place: Place, draft: str, spoil: Callable[[Place, Intake], None]

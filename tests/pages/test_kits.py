@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import delete, func, insert, literal, select, update
 from starlette.testclient import TestClient
 
@@ -176,6 +177,7 @@ def test_only_challenges_in_which_something_changed_are_looked_at(platform: Plat
     assert changed(delete(MadeFile).where(MadeFile.phase_id.is_(None)))
 
 
+@pytest.mark.sampled
 def test_organisers_preview_the_kit_of_a_draft_which_is_deleted_with_it(
     place: Place, browser: Browser
 ) -> None:

@@ -236,6 +236,7 @@ def test_images_are_found_by_name_and_stepped_through(scene: Scene) -> None:
     assert "No name of the 6 images has “bird” in it" in scene.page(f"{page_of(scene)}?search=bird")
 
 
+@pytest.mark.sampled
 def test_nobody_but_the_organiser_who_asked_sees_a_scene_or_what_was_corrected(
     platform: Platform, people: tuple[TestClient, TestClient]
 ) -> None:
@@ -288,6 +289,7 @@ def test_nobody_but_the_organiser_who_asked_sees_a_scene_or_what_was_corrected(
     assert not any(platform.artefacts.exists(key) for key in keys)
 
 
+@pytest.mark.sampled
 def test_corrections_of_an_earlier_version_are_refused_with_what_happened(scene: Scene) -> None:
     boxes = boxes_of(scene, 1)
     assert correct(scene, 1, boxes[:2]).status_code == 204
@@ -306,6 +308,7 @@ def test_corrections_of_an_earlier_version_are_refused_with_what_happened(scene:
     assert [each["note"] for each in listed(scene)] == ["One owl less", "", ""]
 
 
+@pytest.mark.sampled
 def test_only_what_was_looked_at_is_applied_and_only_if_anything_changes(scene: Scene) -> None:
     here = labels_of(scene).replace("labels", "corrections")
     nothing = scene.organiser.post(f"{here}/preview")
@@ -327,6 +330,7 @@ def test_only_what_was_looked_at_is_applied_and_only_if_anything_changes(scene: 
     assert [each["version"] for each in listed(scene)] == [1]
 
 
+@pytest.mark.sampled
 def test_while_they_are_applied_corrections_stay_as_they_are(scene: Scene) -> None:
     here = labels_of(scene).replace("labels", "corrections")
     boxes = boxes_of(scene, 1)
@@ -351,6 +355,7 @@ def test_while_they_are_applied_corrections_stay_as_they_are(scene: Scene) -> No
     assert [each["version"] for each in listed(scene)] == [2, 1]
 
 
+@pytest.mark.sampled
 def test_a_sealed_correction_that_was_exchanged_is_refused(scene: Scene) -> None:
     correct(scene, 1, boxes_of(scene, 1)[:1])
     correct(scene, 2, boxes_of(scene, 2)[:2])
@@ -393,6 +398,7 @@ def test_what_changes_is_found_where_it_was_asked_for_again_before_a_worker_came
     assert scene.organiser.post(f"{here}/apply", json={"preview": seen["preview"]}).status_code == 202
 
 
+@pytest.mark.sampled
 def test_an_image_with_too_many_boxes_is_refused_in_words_that_count_nothing(scene: Scene) -> None:
     content = json.loads(coco())
     content["annotations"] += [
@@ -447,6 +453,7 @@ def test_boxes_lie_within_numbers_that_have_an_area(scene: Scene) -> None:
     assert "box-1-bottom" not in refused.text
 
 
+@pytest.mark.sampled
 def test_corrections_that_a_worker_applies_do_not_expire_meanwhile(scene: Scene) -> None:
     here = labels_of(scene).replace("labels", "corrections")
     for image in (1, 2):
@@ -468,6 +475,7 @@ def test_corrections_that_a_worker_applies_do_not_expire_meanwhile(scene: Scene)
     assert listed(scene)[0]["note"] == "Corrected labels of 2 images"
 
 
+@pytest.mark.sampled
 def test_where_annotation_is_public_only_owners_apply_corrections(scene: Scene) -> None:
     drafts = (
         update(Challenge).where(Challenge.code != scene.code).values(visibility=ChallengeVisibility.DRAFT)
@@ -490,6 +498,7 @@ def test_where_annotation_is_public_only_owners_apply_corrections(scene: Scene) 
     assert [each["version"] for each in listed(scene)] == [2, 1]
 
 
+@pytest.mark.sampled
 def test_classes_of_images_are_corrected_where_there_are_no_boxes(
     platform: Platform, people: tuple[TestClient, TestClient]
 ) -> None:
@@ -536,6 +545,7 @@ def prepared(scene: Scene) -> Actor:
     return organiser_of(scene)
 
 
+@pytest.mark.sampled
 def test_a_kill_at_any_statement_of_saving_or_asking_leaves_before_or_after(scene: Scene) -> None:
     phase_id, actor = scene.phase.id, organiser_of(scene)
     recorded = [0]
@@ -584,6 +594,7 @@ def test_a_kill_at_any_statement_of_saving_or_asking_leaves_before_or_after(scen
     assert assert_all_or_nothing(scene.platform, prepare_edit, take_back, state) > 5
 
 
+@pytest.mark.sampled
 def test_a_worker_killed_at_any_statement_shows_and_counts_all_the_same(scene: Scene) -> None:
     phase_id = scene.phase.id
 
@@ -620,6 +631,7 @@ def test_a_worker_killed_at_any_statement_shows_and_counts_all_the_same(scene: S
         assert assert_all_or_nothing(scene.platform, prepare, work, found, again, every=10) > 5
 
 
+@pytest.mark.sampled
 def test_a_worker_killed_at_any_statement_of_applying_leaves_before_or_after(
     platform: Platform, people: tuple[TestClient, TestClient], tmp_path: Path
 ) -> None:
@@ -673,6 +685,7 @@ def test_a_worker_killed_at_any_statement_of_applying_leaves_before_or_after(
     assert assert_all_or_nothing(platform, prepare, apply, state, every=3) > 20
 
 
+@pytest.mark.sampled
 def test_of_two_organisers_who_apply_at_once_one_wins_and_the_other_is_told(scene: Scene) -> None:
     scene.ash.post(f"/role-links/{roles.create_organiser_link(scene.platform, scene.code)}")
     boxes = boxes_of(scene, 1)
@@ -695,6 +708,7 @@ def test_of_two_organisers_who_apply_at_once_one_wins_and_the_other_is_told(scen
     assert [each["version"] for each in listed(scene)] == [2, 1]
 
 
+@pytest.mark.sampled
 def test_nothing_is_applied_for_who_was_removed_as_an_organiser_meanwhile(scene: Scene) -> None:
     scene.applied(coco(shift=1.0))
     edited = correct(scene, 1, boxes_of(scene, 1)[:1], version=2)

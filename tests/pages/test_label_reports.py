@@ -88,6 +88,7 @@ def told(platform: Platform, kind: EventKind) -> list[tuple[int, int]]:
         return [(user, event) for user, event in rows]
 
 
+@pytest.mark.sampled
 def test_a_label_is_reported_on_the_page_of_its_image_and_answered(
     platform: Platform, people: Iterator[Person], owner: Person
 ) -> None:

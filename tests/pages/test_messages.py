@@ -309,6 +309,7 @@ ELSEWHERE = {  # they need many bytes, many acts, a slow check, several people, 
 }  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("situation", API)
 def test_a_program_gets_the_status_the_code_and_the_message(scene: Scene, situation: str) -> None:
     provoke, status, code, detail = API[situation]

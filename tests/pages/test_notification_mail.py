@@ -143,6 +143,7 @@ def title(people: Scene) -> str:
         return session.get_one(Challenge, people.challenge_id).title
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("role", "kind", "is_mailed"),
     [
@@ -236,6 +237,7 @@ def test_a_mail_has_the_same_in_text_and_html_links_to_stop_it_and_the_organiser
         assert message["List-Unsubscribe"].strip("<>") in part
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("is_over", [False, True])
 @pytest.mark.parametrize("disclosure", Disclosure)
 def test_no_score_that_a_phase_hides_is_in_a_notification_or_a_mail(

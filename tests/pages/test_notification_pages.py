@@ -169,6 +169,7 @@ def test_what_is_mailed_is_chosen_on_a_page_and_in_the_api(
     assert member.post("/account/notifications", data={"kind": ["unknown"]}).status_code == 422
 
 
+@pytest.mark.sampled
 def test_a_hundred_thousand_notifications_make_neither_the_bell_nor_the_list_slower(
     people: Scene, browser: Callable[[], TestClient]
 ) -> None:

@@ -39,6 +39,7 @@ def unread(people: Scene, role: str) -> int:
     return reading.notifications(people.platform, people.actor(role), only_unread=True).unread
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", OF_PAGES)
 def test_the_page_of_an_event_reads_it_for_whoever_opens_it_alone(
     people: Scene, browser: Callable[[], TestClient], kind: EventKind

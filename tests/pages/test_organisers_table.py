@@ -272,6 +272,7 @@ def test_failed_runs_are_run_again_once(scene: Scene) -> None:
     assert all(len(rows.unfinished(each)) == 1 for each in failed)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("action", ["run again", "cancel", "withdraw", "refund", "hide", "show"])
 def test_rows_of_another_challenge_are_left_alone(scene: Scene, action: str) -> None:
     other = made(scene.rows.platform)
@@ -454,6 +455,7 @@ def queries_of(platform: Platform, person: TestClient, address: str) -> list[str
     return [each for each in statements if not each.startswith("SELECT challenge.visibility")]
 
 
+@pytest.mark.sampled
 def test_no_page_of_organisers_needs_more_queries_for_more_rows(scene: Scene, browser: Browser) -> None:
     platform = scene.rows.platform
     admin = registered(browser(), "admin@table.example.org")

@@ -88,6 +88,7 @@ def test_numbers_of_the_data_come_from_public_facts_alone(browser: Browser, plat
     assert public[0]["objects"] > 0
 
 
+@pytest.mark.sampled
 def test_leaders_are_shown_as_far_as_the_disclosure_allows(
     browser: Browser, platform: Platform, rows: Rows
 ) -> None:

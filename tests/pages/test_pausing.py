@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from sqlalchemy import select, text
 
 import heldout_scoring
@@ -14,6 +15,7 @@ from tests.pages.test_accounts import registered
 from tests.pages.test_terms import organiser
 
 
+@pytest.mark.sampled
 def test_a_pause_is_shown_wherever_somebody_waits_for_it(
     platform: Platform, browser: Browser, tmp_path: Path
 ) -> None:

@@ -69,6 +69,7 @@ def test_a_draft_that_was_scheduled_before_anybody_was_asked_opens(place: Place)
     assert visibility_of(place, code) is ChallengeVisibility.LISTED
 
 
+@pytest.mark.sampled
 def test_what_is_said_of_the_pictures_has_to_be_so_before_the_challenge_opens(place: Place) -> None:
     code = made(place, pictures_from="here")
     with place.platform.transaction() as session:
@@ -109,6 +110,7 @@ def test_what_is_said_of_the_pictures_has_to_be_so_before_the_challenge_opens(pl
     assert [each and each["pictures_from"] for each in said] == ["here", "files", "here"]
 
 
+@pytest.mark.sampled
 def test_an_address_elsewhere_is_shown_and_exported(place: Place, app: FastAPI) -> None:
     address = "https://pictures.example/birds"
     code = made(place, pictures_from="elsewhere", pictures_address=address)

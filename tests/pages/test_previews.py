@@ -127,6 +127,7 @@ def preview(platform: Platform, people: tuple[TestClient, TestClient]) -> Previe
     return started(scene_of(platform, people))
 
 
+@pytest.mark.sampled
 def test_who_looked_before_the_scores_were_there_looks_again(
     platform: Platform, people: tuple[TestClient, TestClient]
 ) -> None:
@@ -206,6 +207,7 @@ def test_boards_of_a_new_ground_truth_switch_only_when_an_organiser_has_publishe
     assert "The boards switched" in scene.page(f"/organise/rescores/{preview.rescore}")
 
 
+@pytest.mark.sampled
 def test_what_scoring_again_would_do_is_told_before_it_starts(platform: Platform, people: Any) -> None:
     scene = scene_of(platform, people)
     address = f"{ORGANISE}/{scene.code}/test/rescore"
@@ -224,6 +226,7 @@ def test_what_scoring_again_would_do_is_told_before_it_starts(platform: Platform
         assert not rescoring.has_open_rescore(session, scene.phase.id)
 
 
+@pytest.mark.sampled
 def test_nobody_but_organisers_meets_a_preview_by_any_address(preview: Preview, app: FastAPI) -> None:
     scene, platform = preview.scene, preview.scene.platform
     with platform.transaction() as session:
@@ -300,6 +303,7 @@ def _leaks(content: str) -> bool:
     return any(part in content for part in ("73.2", "0.732", "7318529", "canary"))
 
 
+@pytest.mark.sampled
 def test_a_result_that_arrives_meanwhile_is_shown_under_the_old_version_and_switches_with_the_rest(
     preview: Preview,
 ) -> None:
@@ -334,6 +338,7 @@ def test_a_result_that_arrives_meanwhile_is_shown_under_the_old_version_and_swit
         assert (result["shown"]["ground_truth"], result["runs"]) == (2, 2)
 
 
+@pytest.mark.sampled
 def test_teams_whose_checked_archives_no_longer_fit_are_told_when_the_new_version_is_published(
     platform: Platform, people: Any
 ) -> None:
@@ -356,6 +361,7 @@ def test_teams_whose_checked_archives_no_longer_fit_are_told_when_the_new_versio
     )
 
 
+@pytest.mark.sampled
 def test_newer_annotation_beside_a_preview_is_not_published_over(preview: Preview) -> None:
     seen = preview.look()["seen"]
     preview.scene.applied(coco(shift=SHIFT + 1))
@@ -457,6 +463,7 @@ def after(shadow: Shadow) -> dict[str, Any]:
         }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "operate",
     [

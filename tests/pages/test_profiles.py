@@ -178,6 +178,7 @@ def board_of(platform: Platform, *methods: str) -> list[tuple[Any, ...]]:
     return ask(platform, statement, names=list(methods))
 
 
+@pytest.mark.sampled
 def test_a_person_chooses_whether_results_stay_or_are_erased(browser: Browser, platform: Platform) -> None:
     elm, fir = registered(browser(), "elm@example.org"), registered(browser(), "fir@example.org")
     for client, kind in ((elm, "Elm"), (fir, "Fir")):
@@ -207,6 +208,7 @@ def test_a_person_chooses_whether_results_stay_or_are_erased(browser: Browser, p
     assert [each["before"] for each in earlier] == [{"title": "Another grove"}, {"title": ""}]
 
 
+@pytest.mark.sampled
 def test_results_are_erased_with_their_account_or_not_at_all(browser: Browser, platform: Platform) -> None:
     def scene() -> Actor:
         email = f"yew{next(NUMBERS)}@example.org"

@@ -194,6 +194,7 @@ def test_common_questions_take_one_click_and_invalid_ones_are_explained(site: Si
     assert (long.status_code, "at most 4000" in long.text) == (422, True)
 
 
+@pytest.mark.sampled
 def test_free_text_is_erased_along_with_its_teams_names(site: Site) -> None:
     runtime, backbone = site.ask(RUNTIME), site.ask(BACKBONE)
     site.answer("Half", {runtime: "5", backbone: "Ash's own net"})

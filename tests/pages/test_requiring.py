@@ -79,6 +79,7 @@ def status(required: Callable[[], object]) -> int:
     return 200
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("lock", [False, True], ids=["read", "locked"])
 @pytest.mark.parametrize(
     ("role", "seen", "hidden"),

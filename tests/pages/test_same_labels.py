@@ -111,6 +111,7 @@ def test_two_phases_of_a_challenge_share_their_quotas(place: Place, lines: Lines
         assert [(quota.results, quota.days) for quota in view.quotas] == [(2, 1), (9, 7), (9, 365)]
 
 
+@pytest.mark.sampled
 def test_a_renamed_data_set_shares_its_quotas_and_other_labels_do_not(place: Place, lines: Lines) -> None:
     one, _ = applied(place, "hidden", lines)
     other = (*lines[:-1], lines[-1].replace("cat", "dog"))
@@ -152,6 +153,7 @@ def test_results_in_a_phase_with_the_same_labels_count(place: Place) -> None:
     assert counted() == [1, 0, 0]
 
 
+@pytest.mark.sampled
 def test_a_copied_draft_shares_quotas_only_once_it_is_open(place: Place, lines: Lines) -> None:
     code, _ = applied(place, "hidden", lines)
     draft = place.challenge()
@@ -167,6 +169,7 @@ def test_a_copied_draft_shares_quotas_only_once_it_is_open(place: Place, lines: 
     assert view_of(place, code).shares_quotas
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("visibility", [ChallengeVisibility.LISTED, ChallengeVisibility.DRAFT])
 def test_a_public_copy_of_what_an_open_challenge_hides_is_refused(
     place: Place, lines: Lines, visibility: ChallengeVisibility
@@ -184,6 +187,7 @@ def test_a_public_copy_of_what_an_open_challenge_hides_is_refused(
         assert code not in each["message"]
 
 
+@pytest.mark.sampled
 def test_a_draft_refuses_nothing_to_others(place: Place, lines: Lines) -> None:
     draft = place.challenge()
     show(place, draft, ChallengeVisibility.DRAFT)
@@ -194,6 +198,7 @@ def test_a_draft_refuses_nothing_to_others(place: Place, lines: Lines) -> None:
     assert public["state"] == "applied"
 
 
+@pytest.mark.sampled
 def test_what_was_public_first_is_blocked_by_nobody_who_hides_it_later(place: Place, lines: Lines) -> None:
     first, _ = applied(place, "public", lines, phase="val")
     applied(place, "hidden", lines)
@@ -205,6 +210,7 @@ def test_what_was_public_first_is_blocked_by_nobody_who_hides_it_later(place: Pl
     assert [each["state"] for each in (third, again, back)] == ["applied"] * 3
 
 
+@pytest.mark.sampled
 def test_a_phase_that_stays_hidden_elsewhere_is_not_disclosed(place: Place, lines: Lines) -> None:
     code, _ = applied(place, "hidden", lines)
     applied(place, "hidden", lines)
@@ -217,6 +223,7 @@ def test_a_phase_that_stays_hidden_elsewhere_is_not_disclosed(place: Place, line
     assert "another phase keeps the same annotation hidden" in answer.text
 
 
+@pytest.mark.sampled
 def test_labels_are_recognised_under_the_names_that_images_had_before_they_got_neutral_ones(
     place: Place, lines: Lines
 ) -> None:
@@ -236,6 +243,7 @@ def test_labels_are_recognised_under_the_names_that_images_had_before_they_got_n
     assert "keeps the same annotation hidden" in public["message"]
 
 
+@pytest.mark.sampled
 def test_a_draft_does_not_open_with_a_copy_of_what_was_opened_meanwhile(place: Place, lines: Lines) -> None:
     first, second, copy = drafts = [place.challenge() for _ in range(3)]
     for code in drafts:
@@ -255,6 +263,7 @@ def test_a_draft_does_not_open_with_a_copy_of_what_was_opened_meanwhile(place: P
     assert (before, hiding(copy), hiding(first)) == ([], [f"{second} test"], [])
 
 
+@pytest.mark.sampled
 def test_refused_copies_are_recorded_for_admins_and_limited(place: Place, app: FastAPI, lines: Lines) -> None:
     client = TestClient(app, headers={"Accept": "application/json"}, follow_redirects=False)
     guesser = Place(place.platform, registered(client, "guesser@example.org"))
@@ -286,6 +295,7 @@ def test_refused_copies_are_recorded_for_admins_and_limited(place: Place, app: F
     assert hidden["state"] == "applied"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("way", ["disclose", "open", "schedule"])
 def test_other_refusals_to_publish_what_is_hidden_elsewhere_are_recorded_and_limited_too(
     place: Place, app: FastAPI, lines: Lines, way: str
@@ -335,6 +345,7 @@ def waiting(platform: Platform) -> int:
         return session.scalar(here) or 0
 
 
+@pytest.mark.sampled
 def test_two_refusals_at_the_same_moment_count_each_other(place: Place, app: FastAPI, lines: Lines) -> None:
     client = TestClient(app, headers={"Accept": "application/json"}, follow_redirects=False)
     guesser = Place(place.platform, registered(client, "twice@example.org"))
@@ -380,6 +391,7 @@ def copies_recorded(place: Place, code: str) -> list[int]:
         return [each["images"] for each in session.scalars(statement)]
 
 
+@pytest.mark.sampled
 def test_organisers_are_warned_of_a_tenth_of_the_images_in_another_phase_of_theirs(
     place: Place, lines: Lines
 ) -> None:
@@ -397,6 +409,7 @@ def test_organisers_are_warned_of_a_tenth_of_the_images_in_another_phase_of_thei
     assert told in public["message"]
 
 
+@pytest.mark.sampled
 def test_somebody_else_is_told_nothing_of_what_a_challenge_hides_but_its_organisers_are(
     place: Place, stranger: Place, lines: Lines
 ) -> None:
@@ -412,6 +425,7 @@ def test_somebody_else_is_told_nothing_of_what_a_challenge_hides_but_its_organis
     assert "applied as public what is annotated in 9 images" in audit.text
 
 
+@pytest.mark.sampled
 def test_whoever_hides_what_is_public_is_told_so(place: Place, stranger: Place, lines: Lines) -> None:
     code, _ = applied(place, "public", lines, phase="val")
     secret, _ = applied(place, "public", lines, phase="val")
@@ -427,6 +441,7 @@ def test_whoever_hides_what_is_public_is_told_so(place: Place, stranger: Place, 
     assert f'<div class="notice"><p>{hidden["message"]}' in page.text
 
 
+@pytest.mark.sampled
 def test_a_worker_fills_in_what_versions_of_earlier_releases_lack(place: Place, lines: Lines) -> None:
     code, _ = applied(place, "hidden", lines)
     [truth] = truths_of(place, code)

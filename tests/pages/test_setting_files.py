@@ -17,6 +17,7 @@ def exported(place: Place, code: str) -> str:
     return answer.text
 
 
+@pytest.mark.sampled
 def test_a_file_under_a_new_address_becomes_a_draft_that_exports_the_same_file(place: Place) -> None:
     code = place.finished(closes_at="2999-03-01T12:00", per_day="3")
     draft = exported(place, code)
@@ -34,6 +35,7 @@ def test_a_file_under_a_new_address_becomes_a_draft_that_exports_the_same_file(p
     assert "invited:" not in opened
 
 
+@pytest.mark.sampled
 def test_an_open_challenge_is_compared_with_a_file_and_changed_as_far_as_it_may_be(place: Place) -> None:
     code = place.finished(closes_at="2999-03-01T12:00")
     place.save(code, "open")
@@ -70,6 +72,7 @@ def test_an_open_challenge_is_compared_with_a_file_and_changed_as_far_as_it_may_
     assert {"phase.change", "challenge.visibility", "page.change", "challenge.apply"} <= set(recorded)
 
 
+@pytest.mark.sampled
 def test_hidden_annotation_is_shown_in_full_only_after_it_was_confirmed_as_public(place: Place) -> None:
     another, code = place.finished(), place.finished()
     for each in (another, code):
@@ -136,6 +139,7 @@ def test_an_address_of_somebody_else_is_taken(place: Place) -> None:
     assert (taken.status_code, "must be sample-of-others" in taken.text) == (422, True)
 
 
+@pytest.mark.sampled
 def test_a_copy_has_its_own_dates_and_classes(place: Place) -> None:
     code = place.finished(closes_at="2999-03-01T12:00")
     form = {
@@ -156,6 +160,7 @@ def test_a_copy_has_its_own_dates_and_classes(place: Place) -> None:
     assert (past.status_code, "must be in the future" in words(past.text)) == (422, True)
 
 
+@pytest.mark.sampled
 def test_a_time_in_another_zone_is_no_difference_once_it_is_applied(place: Place) -> None:
     code = place.finished(closes_at="2999-03-01T12:00")
     place.save(code, "open")
@@ -167,6 +172,7 @@ def test_a_time_in_another_zone_is_no_difference_once_it_is_applied(place: Place
     assert "closes_at: '2999-04-01T12:00:00Z'" in exported(place, code)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -235,6 +241,7 @@ def test_a_file_for_an_archived_challenge_changes_nothing_and_says_so(place: Pla
     assert (exported(place, code), applications(place, code)) == (before, [])
 
 
+@pytest.mark.sampled
 def test_a_phase_that_a_file_names_is_compared_with_the_rules_that_hold(place: Place) -> None:
     code = place.finished()
     place.save(code, "open")

@@ -174,6 +174,7 @@ def test_the_remaining_quota_is_shown_for_every_open_phase_somebody_entered(
     ]
 
 
+@pytest.mark.sampled
 def test_a_teams_results_are_paged_without_gaps(
     browser: Browser, rows: dict[Disclosure, Rows], monkeypatch: pytest.MonkeyPatch
 ) -> None:

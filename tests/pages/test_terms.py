@@ -40,6 +40,7 @@ def submit(client: TestClient, method: str) -> httpx2.Response:
     return response
 
 
+@pytest.mark.sampled
 def test_each_new_version_must_be_accepted_before_the_next_submission(
     browser: Browser, platform: Platform
 ) -> None:

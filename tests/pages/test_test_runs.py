@@ -133,6 +133,7 @@ def draft(place: Place) -> Draft:
     return Draft(place, place.finished())
 
 
+@pytest.mark.sampled
 def test_a_test_run_takes_the_real_path_and_leaves_nothing(draft: Draft, app: FastAPI) -> None:
     visitor = TestClient(app, headers={"Accept": "text/html"}, follow_redirects=False)
     participant = registered(TestClient(app, follow_redirects=False), "ash.test@example.org")
@@ -230,6 +231,7 @@ def test_whoever_submits_while_the_draft_opens_finds_the_upload_deleted(draft: D
     assert draft.remains() == {}
 
 
+@pytest.mark.sampled
 def test_only_what_was_published_in_a_draft_can_be_deleted_from_publications(draft: Draft) -> None:
     opened = draft.organiser.post(f"{NEW}/{draft.code}/open")
     draft.test("Rowan")
@@ -247,6 +249,7 @@ def test_only_what_was_published_in_a_draft_can_be_deleted_from_publications(dra
     assert draft.remains()["publication"] == 1
 
 
+@pytest.mark.sampled
 def test_making_the_phases_again_and_deleting_a_draft_delete_its_test_runs(draft: Draft) -> None:
     draft.test("Rowan")
     draft.work()
@@ -262,6 +265,7 @@ def test_making_the_phases_again_and_deleting_a_draft_delete_its_test_runs(draft
     assert draft.organiser.post(f"{NEW}/{draft.code}/delete").status_code == 303
 
 
+@pytest.mark.sampled
 def test_a_draft_whose_phase_was_scored_again_and_asked_about_is_made_again_and_deleted(draft: Draft) -> None:
     code = draft.code
     rescored = draft.organiser.post(f"/organise/phases/{phase_of(draft)}/rescore")

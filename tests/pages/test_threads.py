@@ -71,6 +71,7 @@ def suspend(platform: Platform, team: int) -> None:
         session.execute(update(Team).where(Team.id == team).values(values))
 
 
+@pytest.mark.sampled
 def test_a_team_asks_about_its_report_and_an_organiser_answers(
     platform: Platform, people: Iterator[Person]
 ) -> None:

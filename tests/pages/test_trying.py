@@ -124,6 +124,7 @@ def test_a_visitor_follows_an_archive_to_its_score(
     assert all(f">{name}</th>" in scored for name in sample.CLASSES)
 
 
+@pytest.mark.sampled
 def test_what_visitors_try_is_on_no_board_and_seen_nowhere_else(
     sampled: TestClient, platform: Platform, browser: Browser
 ) -> None:
@@ -160,6 +161,7 @@ def test_one_archive_is_on_its_way_at_a_time(
     assert (count(platform, Upload), count(platform, Submission)) == (1, 1)
 
 
+@pytest.mark.sampled
 def test_a_minute_has_six(sampled: TestClient, platform: Platform, browser: Browser) -> None:
     for _ in range(trying.MOST_A_MINUTE + 2):
         browser().post("/try")

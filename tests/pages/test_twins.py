@@ -34,6 +34,7 @@ def challenge(platform: Platform) -> str:
     return "twin"
 
 
+@pytest.mark.sampled
 @pytest.mark.usefixtures("challenge")
 @pytest.mark.parametrize(
     "path",

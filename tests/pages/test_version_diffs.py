@@ -36,6 +36,7 @@ def compared(scene: Scene, after: int, before: int) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.sampled
 def test_a_worker_counts_what_changed_and_by_how_much(scene: Scene) -> None:
     scene.applied(changed_boxes())
 
@@ -61,6 +62,7 @@ def test_a_worker_counts_what_changed_and_by_how_much(scene: Scene) -> None:
     )
 
 
+@pytest.mark.sampled
 def test_a_version_that_was_gone_back_to_differs_in_nothing(scene: Scene) -> None:
     scene.applied(coco(shift=1.0))
     scene.applied(coco())
@@ -72,6 +74,7 @@ def test_a_version_that_was_gone_back_to_differs_in_nothing(scene: Scene) -> Non
     assert "Nothing that counts differs" in page
 
 
+@pytest.mark.sampled
 def test_nobody_but_the_organiser_who_asked_sees_what_changed(scene: Scene) -> None:
     scene.applied(changed_boxes())
     assert compared(scene, 2, 1)["found"]
@@ -96,6 +99,7 @@ def test_nobody_but_the_organiser_who_asked_sees_what_changed(scene: Scene) -> N
     ]  # neither places nor images
 
 
+@pytest.mark.sampled
 def test_versions_that_cannot_be_compared_are_refused(scene: Scene) -> None:
     same, unknown = (scene.organiser.post(f"{truths_of(scene)}/1/changes/{other}") for other in (1, 9))
 

@@ -64,6 +64,7 @@ def names(images: tuple[int, ...]) -> list[str]:
     return [str(image) for image in images]
 
 
+@pytest.mark.sampled
 def test_pictures_of_a_version_are_shown_with_the_switch_of_the_boards(scene: Scene) -> None:
     before, old = view(scene, 2), copies(scene)
 
@@ -80,6 +81,7 @@ def test_pictures_of_a_version_are_shown_with_the_switch_of_the_boards(scene: Sc
     assert all(scene.platform.truths.exists(key) for key in copies(scene))
 
 
+@pytest.mark.sampled
 def test_pictures_wait_on_if_scoring_again_is_abandoned(scene: Scene) -> None:
     assert scene.confirm(scene.upload(detections())).status_code == 201
     scene.work()
@@ -99,6 +101,7 @@ def test_pictures_wait_on_if_scoring_again_is_abandoned(scene: Scene) -> None:
     assert all(scene.platform.truths.exists(key) for key in copies(scene))
 
 
+@pytest.mark.sampled
 def test_pictures_sent_again_replace_those_that_wait(scene: Scene) -> None:
     now = copies(scene)
     scene.applied(coco(OTHERS), pictures(OTHERS, shade=90), accept_changes=True)
@@ -115,6 +118,7 @@ def test_pictures_sent_again_replace_those_that_wait(scene: Scene) -> None:
     assert listed(scene) == names(OTHERS)
 
 
+@pytest.mark.sampled
 def test_pictures_of_the_version_on_the_boards_change_at_once(scene: Scene) -> None:
     before = view(scene, 2)
 
@@ -125,6 +129,7 @@ def test_pictures_of_the_version_on_the_boards_change_at_once(scene: Scene) -> N
     assert view(scene, 2) != before
 
 
+@pytest.mark.sampled
 def test_a_version_without_pictures_keeps_the_newest_before_it(scene: Scene) -> None:
     scene.applied(coco(shift=1.0), pictures(IMAGES, shade=90))
     before = view(scene, 2)
@@ -138,6 +143,7 @@ def test_a_version_without_pictures_keeps_the_newest_before_it(scene: Scene) -> 
         assert session.scalar(waiting_of(scene)) == 0
 
 
+@pytest.mark.sampled
 def test_pictures_that_stay_the_same_are_stored_and_made_once(scene: Scene, tmp_path: Path) -> None:
     folder = tmp_path / "JPEGImages"
     folder.mkdir()
@@ -157,6 +163,7 @@ def test_pictures_that_stay_the_same_are_stored_and_made_once(scene: Scene, tmp_
     assert listed(scene) == names(IMAGES)
 
 
+@pytest.mark.sampled
 def test_the_next_sweep_shows_pictures_of_a_version_that_an_older_process_switched_to(scene: Scene) -> None:
     scene.applied(coco(OTHERS), pictures(OTHERS, shade=90), accept_changes=True)
     old = copies_now(scene)
@@ -174,6 +181,7 @@ def test_the_next_sweep_shows_pictures_of_a_version_that_an_older_process_switch
     assert not any(scene.platform.truths.exists(key) for key in old)
 
 
+@pytest.mark.sampled
 def test_linked_images_change_with_the_boards(scene: Scene, tmp_path: Path) -> None:
     folder = tmp_path / "JPEGImages"
     folder.mkdir()
@@ -191,6 +199,7 @@ def test_linked_images_change_with_the_boards(scene: Scene, tmp_path: Path) -> N
     assert view(scene, 2) != before
 
 
+@pytest.mark.sampled
 def test_removing_the_images_of_a_phase_removes_those_that_wait(scene: Scene) -> None:
     scene.applied(coco(OTHERS), pictures(OTHERS, shade=90), accept_changes=True)
     stored = copies(scene)
@@ -201,6 +210,7 @@ def test_removing_the_images_of_a_phase_removes_those_that_wait(scene: Scene) ->
     assert not any(scene.platform.truths.exists(key) for key in stored)
 
 
+@pytest.mark.sampled
 def test_copies_that_wait_are_named_for_the_sweep_of_contents(scene: Scene) -> None:
     scene.applied(coco(OTHERS), pictures(OTHERS, shade=90), accept_changes=True)
 

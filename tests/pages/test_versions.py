@@ -168,6 +168,7 @@ def scene(platform: Platform, people: tuple[TestClient, TestClient]) -> Scene:
     return new_scene(platform, people)
 
 
+@pytest.mark.sampled
 def test_annotation_of_an_earlier_version_becomes_the_next_and_the_boards_show_it(scene: Scene) -> None:
     first = scene.confirm(scene.upload(detections()))
     assert first.status_code == 201, first.text
@@ -192,6 +193,7 @@ def test_annotation_of_an_earlier_version_becomes_the_next_and_the_boards_show_i
     assert keys_of[1] == keys_of[3] != keys_of[2]
 
 
+@pytest.mark.sampled
 def test_only_what_equals_the_newest_version_changes_nothing_and_says_so(scene: Scene) -> None:
     reformatted = json.dumps(json.loads(coco()), indent=1).encode()
 
@@ -251,6 +253,7 @@ def test_uploads_are_listed_checked_and_scored_by_the_version_of_the_boards(scen
     assert after.status_code == 201, after.text
 
 
+@pytest.mark.sampled
 def test_a_submission_that_waits_for_a_switch_is_refused_with_a_sentence_and_costs_nothing(
     scene: Scene,
 ) -> None:
@@ -272,6 +275,7 @@ def test_a_submission_that_waits_for_a_switch_is_refused_with_a_sentence_and_cos
     assert again.status_code == 201, again.text
 
 
+@pytest.mark.sampled
 def test_boxes_that_move_do_not_have_uploads_checked_again(scene: Scene) -> None:
     upload = scene.upload(detections())
     scene.applied(coco(shift=1.0))
@@ -284,6 +288,7 @@ def test_boxes_that_move_do_not_have_uploads_checked_again(scene: Scene) -> None
     assert again["checked_at"] == upload["checked_at"]
 
 
+@pytest.mark.sampled
 def test_a_phase_without_results_switches_by_scoring_again_and_its_pages_say_so(scene: Scene) -> None:
     truths = f"/organise/challenges/{scene.code}/ground-truth"
     applied = scene.applied(coco(shift=1.0))
@@ -312,6 +317,7 @@ def test_a_phase_without_results_switches_by_scoring_again_and_its_pages_say_so(
     assert "Version 3 was applied after it, and the boards of test show version 3." in scene.page(address)
 
 
+@pytest.mark.sampled
 def test_the_audit_names_the_version_that_was_applied_and_each_switch_of_boards(scene: Scene) -> None:
     scene.applied(coco(shift=1.0))
     scene.rescore()
@@ -322,6 +328,7 @@ def test_the_audit_names_the_version_that_was_applied_and_each_switch_of_boards(
     assert "had the boards of test switched to version 2" in told
 
 
+@pytest.mark.sampled
 def test_a_competition_that_a_version_adds_gets_its_board_with_the_switch(scene: Scene) -> None:
     def boards() -> dict[int, int]:
         statement = (
@@ -347,6 +354,7 @@ def test_a_competition_that_a_version_adds_gets_its_board_with_the_switch(scene:
     assert not after.keys() & {int(number) for number in scene.phase.not_offered}
 
 
+@pytest.mark.sampled
 def test_scoring_again_waits_for_annotation_that_is_being_applied(scene: Scene) -> None:
     intake = scene.send(scene.code, ("hidden", "test.json", coco(shift=1.0)))
     scene.read(intake)
@@ -367,6 +375,7 @@ def test_scoring_again_waits_for_annotation_that_is_being_applied(scene: Scene) 
 # comparing
 
 
+@pytest.mark.sampled
 def test_what_changes_is_shown_before_it_is_applied_and_takes_a_tick(scene: Scene) -> None:
     changed = json.loads(coco(IMAGES[:-1], ("cat", "dog", "grey owl"), shift=1.0))
     intake = scene.send(scene.code, ("hidden", "test.json", json.dumps(changed).encode()))
@@ -406,10 +415,12 @@ def test_what_changes_is_shown_before_it_is_applied_and_takes_a_tick(scene: Scen
     assert scene.view(intake)["version"] == 2
 
 
+@pytest.mark.sampled
 def test_moved_boxes_alone_take_no_tick(scene: Scene) -> None:
     assert scene.applied(coco(shift=1.0))["version"] == 2
 
 
+@pytest.mark.sampled
 def test_annotation_is_compared_again_when_it_is_applied(scene: Scene) -> None:
     intake = scene.send(scene.code, ("hidden", "test.json", coco()))
     scene.read(intake)  # it equals what the boards show
@@ -427,6 +438,7 @@ def test_annotation_is_compared_again_when_it_is_applied(scene: Scene) -> None:
     assert scene.apply(intake, set="hidden-0", phase="test", accept_changes=True)["version"] == 3
 
 
+@pytest.mark.sampled
 def test_other_category_ids_of_the_same_classes_are_warned_of(scene: Scene) -> None:
     both = scene.send(
         scene.code, ("public", "val.json", coco(first_id=2)), ("hidden", "final.json", coco(first_id=3))
@@ -443,6 +455,7 @@ def test_other_category_ids_of_the_same_classes_are_warned_of(scene: Scene) -> N
 # limits, earlier releases, kills, people at once
 
 
+@pytest.mark.sampled
 def test_limits_that_are_raised_hold_in_versions_to_come(scene: Scene) -> None:
     scene.applied(coco(shift=1.0))
     opens = f"{scene.phase.opens_at:%Y-%m-%dT%H:%M}"
@@ -470,6 +483,7 @@ def test_limits_that_are_raised_hold_in_versions_to_come(scene: Scene) -> None:
     assert (scene.shown(), limit()) == (({3}, 3, 6), before + 1)
 
 
+@pytest.mark.sampled
 def test_a_worker_describes_versions_of_earlier_releases_and_their_phases_by_what_boards_show(
     scene: Scene,
 ) -> None:
@@ -500,6 +514,7 @@ def test_a_worker_describes_versions_of_earlier_releases_and_their_phases_by_wha
     assert scene.phase.description_key == again[0]
 
 
+@pytest.mark.sampled
 def test_a_switch_waits_for_the_description_of_its_version(scene: Scene) -> None:
     scene.applied(coco(IMAGES[:-1]), accept_changes=True)
     own = GroundTruth.phase_id == scene.phase.id
@@ -518,6 +533,7 @@ def kit_phase(platform: Platform, folder: Path) -> str:
     return code
 
 
+@pytest.mark.sampled
 def test_an_import_warns_of_what_results_suffer_from_and_of_odd_annotation(
     platform: Platform, tmp_path: Path
 ) -> None:
@@ -560,6 +576,7 @@ def kit_state(platform: Platform, code: str) -> list[Any]:
         ]
 
 
+@pytest.mark.sampled
 def test_a_kill_at_any_statement_of_applying_leaves_before_or_after(
     platform: Platform, tmp_path: Path
 ) -> None:
@@ -573,6 +590,7 @@ def test_a_kill_at_any_statement_of_applying_leaves_before_or_after(
     )
 
 
+@pytest.mark.sampled
 def test_a_kill_at_any_statement_of_a_switch_leaves_before_or_after(platform: Platform) -> None:
     def prepare() -> Rows:
         rows = made(platform)

@@ -306,6 +306,7 @@ def test_a_page_promises_example_images_only_while_a_job_is_queued(
     assert examples(platform, run)
 
 
+@pytest.mark.sampled
 def test_a_method_that_becomes_private_is_no_longer_drawn_for_others(
     scene: Scene, platform: Platform, browser: Browser
 ) -> None:

@@ -46,6 +46,7 @@ def set_visibility(platform: Platform, visibility: ChallengeVisibility) -> None:
     platform.cache.expire_versions()
 
 
+@pytest.mark.sampled
 def test_an_organiser_hides_a_challenge_and_invites_people(
     browser: Browser, platform: Platform, olga: TestClient
 ) -> None:

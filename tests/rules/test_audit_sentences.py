@@ -51,6 +51,7 @@ def recorded_actions() -> Iterator[str]:
                 yield each.value
 
 
+@pytest.mark.sampled
 def test_every_action_that_is_recorded_has_a_sentence_and_no_other() -> None:
     assert sorted(set(recorded_actions())) == sorted(SENTENCES)
 

@@ -138,6 +138,7 @@ def mutated(draw: st.DrawFn) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.sampled
 @settings(max_examples=150, deadline=None)
 @given(mutated())
 def test_a_damaged_file_is_read_as_it_says_or_refused_in_sentences(text: str) -> None:

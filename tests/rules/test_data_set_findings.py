@@ -276,6 +276,7 @@ def test_names_that_images_have_from_folders_of_classes_are_told() -> None:
     assert message.startswith("the names of the images of test predict the class: ")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(5))
 def test_nothing_predicts_the_class_by_chance(seed: int) -> None:
     random = np.random.default_rng(seed)

@@ -114,6 +114,7 @@ def test_raw_html_is_shown_as_text() -> None:
     assert "&lt;b&gt;" in markdown("<b>bold</b>")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "part",
     [
@@ -145,6 +146,7 @@ def test_huge_nesting_and_long_lines_are_rendered_soon(part: str) -> None:
     assert harmful(html, "oak") == []
 
 
+@pytest.mark.sampled
 def test_a_wide_table_and_deep_lists_stay_small() -> None:
     table = "|a" * 2500 + "|\n" + "|-" * 2500 + "|\n" + "|\n" * 5000
     nested = "\n".join("  " * depth + "- x" for depth in range(200))

@@ -49,6 +49,7 @@ def test_what_children_of_workers_run_is_imported_before_they_start() -> None:
     assert used == {"app.jobs.sandbox", *IN_CHILDREN}
 
 
+@pytest.mark.sampled
 def test_a_child_starts_even_if_the_fork_server_is_killed_meanwhile(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)

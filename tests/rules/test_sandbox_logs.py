@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 PROGRAM = """
 import sys
 from pathlib import Path
@@ -24,6 +26,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.sampled
 def test_a_failed_child_logs_the_reason_and_the_run(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)

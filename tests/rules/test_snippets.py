@@ -36,6 +36,7 @@ def written(phase: Description, competition: int, folder: Path) -> Validation:
     return heldout_scoring.validate(archive, phase)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("dataset", "competition"), FIRST)
 def test_what_a_program_writes_is_valid(dataset: str, competition: int, tmp_path: Path) -> None:
     report = written(description(dataset), competition, tmp_path)

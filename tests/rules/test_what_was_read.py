@@ -57,6 +57,7 @@ def read_again(folder: Path, kept: Path, wanted: Wanted) -> bytes:
     return inspect_again(folder, LIMITS, wanted)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("secret", [None, b"secret"])
 @pytest.mark.parametrize("what", SENT)
 def test_what_was_read_gives_the_report_and_the_pictures_of_the_files(

@@ -64,6 +64,7 @@ def inside(box: Box, one: Annotation) -> bool:
     return 1 <= box.left <= box.right <= one.width and 1 <= box.top <= box.bottom <= one.height
 
 
+@pytest.mark.sampled
 def test_the_same_seed_draws_the_same_files(tmp_path: Path) -> None:
     first, second = (draw_challenge(tmp_path / name, seed=5, images=8).tree for name in ("one", "two"))
 

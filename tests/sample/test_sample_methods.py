@@ -100,6 +100,7 @@ def test_later_versions_of_a_method_score_higher(drawn: Drawn) -> None:
         assert drawn.score(worse, competition) + 0.03 < drawn.score(better, competition)
 
 
+@pytest.mark.sampled
 def test_scores_leave_room_below_and_above(drawn: Drawn) -> None:
     for each in drawn.results:
         assert 0.15 < drawn.score(each.method.name, each.competition) < 0.97, each

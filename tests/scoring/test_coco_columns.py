@@ -193,6 +193,7 @@ WRONG_MASKS: Mapping[str, tuple[Any, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled
 @WAYS
 @pytest.mark.parametrize(("segmentation", "sentence"), WRONG_MASKS.values(), ids=WRONG_MASKS)
 def test_what_is_no_segmentation_is_refused_with_what_was_found(

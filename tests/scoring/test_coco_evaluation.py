@@ -123,6 +123,7 @@ def test_a_result_prints_all_figures_and_its_frame_has_those_of_each_class() -> 
     assert Result.from_json(result.to_json()) == result
 
 
+@pytest.mark.sampled
 @pytest.mark.shared
 @pytest.mark.parametrize("detector", ["yolo2_e150", "darknet_hli"])
 def test_real_detectors_score_as_in_the_official_program(

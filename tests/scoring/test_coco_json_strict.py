@@ -185,6 +185,7 @@ def without_the_fast_parser(monkeypatch: pytest.MonkeyPatch, read: Read, text: b
         return read(text)
 
 
+@pytest.mark.sampled
 def test_whatever_is_changed_both_parsers_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     dice = random.Random(2014)
     for _ in range(1_000):
@@ -229,6 +230,7 @@ def test_what_parsers_read_in_different_ways_is_read_in_one(
     assert without_the_fast_parser(monkeypatch, results(masks=False), text) == (columns, problems)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("indent", [None, 1])
 @pytest.mark.parametrize("more", [{}, {"id": 7, "name": 'a "}{" b', "more": {"a": {"b": []}}}], ids=["plain", "more"])  # fmt: skip
 def test_common_records_are_read_by_the_fast_parser(indent: int | None, more: dict[str, Any]) -> None:
@@ -336,6 +338,7 @@ def test_mappings_are_read_as_the_json_that_they_make(changes: list[tuple[int, s
     assert outcome(mappings) == outcome(json.dumps(mappings, default=lambda each: each.tolist()))
 
 
+@pytest.mark.sampled
 def test_polygons_are_not_all_in_memory_at_once() -> None:
     corners = np.random.default_rng(7).uniform(1, 9, (40, 2)).round(2).ravel().tolist()
     data = instances(

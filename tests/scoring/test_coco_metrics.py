@@ -38,6 +38,7 @@ def detection(*bbox: float, score: float = 0.9, **other: int) -> Plain:
     return {"image_id": 1, "category_id": 1, "bbox": list(bbox), "score": score} | other
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(40))
 def test_random_sets_score_as_in_the_official_program(seed: int) -> None:
     truth, found = draw_coco_set(seed)
@@ -51,6 +52,7 @@ def test_random_sets_score_as_in_the_official_program(seed: int) -> None:
     assert figures_of(tables) == pytest.approx(official_figures(evaluation), abs=CLOSE)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(100, 112))
 def test_random_sets_score_as_in_a_slow_reference(seed: int) -> None:
     truth, found = draw_coco_set(seed)

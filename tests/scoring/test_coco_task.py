@@ -317,6 +317,7 @@ def test_arrays_are_scored_by_the_same_rules() -> None:
     assert figures(result)["APs"] is None
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_same_json_as_arrays_scores_the_same_to_the_bit(tmp_path: Path, seed: int) -> None:
     instances, found = draw_coco_set(seed)

@@ -448,6 +448,7 @@ def test_help_is_printed_as_text_for_people(capsys: pytest.CaptureFixture[str]) 
     assert "--bootstrap" in capsys.readouterr().out
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_one_core_and_two_give_bitwise_equal_results(threads: str, tmp_path: Path, run: Run) -> None:
     tree, sent = kit(tmp_path).root, laid_out(tmp_path / "sent")

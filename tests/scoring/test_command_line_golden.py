@@ -45,6 +45,7 @@ def asked(case: dict[str, Any], root: Path, results: Path) -> list[str]:
     ]
 
 
+@pytest.mark.sampled
 @pytest.mark.shared
 @pytest.mark.parametrize("name", VALID)
 def test_every_task_of_every_year_gives_the_kit_s_numbers(
@@ -147,6 +148,7 @@ BAD: dict[str, tuple[int, str, Spoil, int | None, str]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("command", ["evaluate", "validate"])
 @pytest.mark.parametrize("name", BAD)
 def test_bad_results_are_refused_by_both_commands(

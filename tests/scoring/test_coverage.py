@@ -84,6 +84,7 @@ def test_intervals_of_the_mean_cover_it_however_rare_the_classes_are(
     assert all(each.rows[-1].replicates == DRAWS.replicates for each in sets)
 
 
+@pytest.mark.sampled
 def test_a_row_has_the_number_of_replicates_behind_its_interval() -> None:
     rows = simulated_set(np.random.default_rng(1), 2).rows
 

@@ -25,6 +25,7 @@ def modules() -> list[str]:
     return sorted(each.name for each in found if "command_line" not in each.name and not each.ispkg)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", modules())
 def test_what_is_refused_on_purpose_has_one_base_class(name: str) -> None:
     module = importlib.import_module(name)

@@ -357,6 +357,7 @@ def test_arrays_are_scored_against_the_annotation_of_a_tree(tmp_path: Path) -> N
     assert evaluate(found, known, protocol="voc2012")["cat"].ap == 1
 
 
+@pytest.mark.sampled
 def test_memory_for_a_thousand_classes_grows_with_objects_and_one_table() -> None:
     classes, images, count = 1_203, 4_000, 5_000
     draw = np.random.default_rng(3)

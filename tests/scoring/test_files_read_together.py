@@ -87,6 +87,7 @@ def test_unusual_files_are_left_to_the_reader_of_single_files(unusual: bytes, pl
         assert together(contents) is None
 
 
+@pytest.mark.sampled
 def test_randomly_changed_files_are_read_as_they_are_one_by_one() -> None:
     dice = random.Random(2007)
     for _ in range(300):

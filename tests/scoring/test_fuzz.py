@@ -27,6 +27,7 @@ def damaged(data: bytes, random_baseline: random.Random) -> bytes:
     return bytes(result)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("pack", [zip_of, tar, lambda files: gz(tar(files)), lambda files: xz(tar(files))])
 def test_a_damaged_archive_is_refused_or_read(tmp_path: Path, pack: object, seed: int) -> None:

@@ -141,6 +141,7 @@ def test_every_class_scores_what_the_kit_recorded(
         assert result.value is None if result.positives == 0 else _same(result.value or 0.0, golden["ap"])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_headline_is_the_kit_s_mean_when_all_classes_are_entered(
     case: Case, shared: Path, unpacked: Unpack, real_truth: ReadTruth

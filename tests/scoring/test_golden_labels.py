@@ -219,6 +219,7 @@ def test_label_files_say_what_the_objects_say(tree: tuple[str, str, str], real_t
     np.testing.assert_array_equal(derived, truth.tables.labels)
 
 
+@pytest.mark.sampled
 def test_where_label_files_and_objects_differ_the_files_decide(real_truth: ReadTruth) -> None:
     truth = real_truth("voc2006_annotations.tar.xz", "VOC2006", "test")  # cut down to one class an image
 

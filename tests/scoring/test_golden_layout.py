@@ -75,6 +75,7 @@ def _scores(case: Case, unpacked: Unpack, real_truth: ReadTruth) -> Result:
     return evaluate(unpacked(archive) / folder, truth, competition=7, protocol=case.protocol, accepted=True)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_part_scores_what_the_kit_recorded(
     case: Case, shared: Path, unpacked: Unpack, real_truth: ReadTruth

@@ -46,6 +46,7 @@ def recorded(shared: Path, file: str, *keys: str) -> dict[str, Any]:
     return dict(found)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_label_scores_what_the_kit_recorded(
     case: Case, shared: Path, unpacked: Unpack, real_truth: ReadTruth

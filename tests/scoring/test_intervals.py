@@ -43,6 +43,7 @@ def simulated_class(rng: np.random.Generator, images: int) -> tuple[RankedPredic
     return ranked, positives.astype(np.int32)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("measure", [AP_AREA, AP_11_POINTS])
 def test_intervals_cover_the_expected_score_at_their_nominal_level(measure: RankingMeasure) -> None:
     rng = np.random.default_rng(2007)

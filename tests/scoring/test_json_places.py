@@ -89,6 +89,7 @@ def test_the_line_is_that_of_the_file(name: str) -> None:
         assert not any(word in problem.message for word in INSIDES), problem
 
 
+@pytest.mark.sampled
 def test_the_line_is_counted_over_all_blocks_of_a_large_file() -> None:
     many = json.dumps(FOUND * 20_000, indent=1)
     place = many.rindex('"score"')

@@ -81,6 +81,7 @@ def said(match: MatchLayouts, truth: GroundTruth, layouts: Sequence[Given]) -> d
     return {each.class_name: each.outcomes.tolist() for each in matched(match, truth, layouts)}
 
 
+@pytest.mark.sampled
 @settings(max_examples=60)
 @generated(people_and_layouts())
 def test_outcomes_of_parts_equal_those_of_a_plain_loop(drawn: tuple[dict[Key, Person], list[Given]]) -> None:
@@ -97,6 +98,7 @@ def test_outcomes_of_parts_equal_those_of_a_plain_loop(drawn: tuple[dict[Key, Pe
         assert not np.any(np.diff(each.confidence) > 0)
 
 
+@pytest.mark.sampled
 @settings(max_examples=60)
 @generated(people_and_layouts())
 def test_outcomes_of_persons_equal_those_of_a_plain_loop(
@@ -131,6 +133,7 @@ def test_outcomes_of_boxed_persons_equal_those_of_a_plain_loop(
     ].positives == oracles.positives_of_2007(people)
 
 
+@pytest.mark.sampled
 @settings(max_examples=60)
 @generated(people_and_layouts(), st.randoms(use_true_random=False))
 def test_without_ties_the_order_of_layouts_and_persons_changes_nothing(
@@ -147,6 +150,7 @@ def test_without_ties_the_order_of_layouts_and_persons_changes_nothing(
         assert said(match, moved, mixed) == said(match, truth_of(people), distinct)
 
 
+@pytest.mark.sampled
 @settings(max_examples=60)
 @generated(people_and_layouts())
 def test_adding_a_wrong_part_at_the_end_never_raises_a_value(

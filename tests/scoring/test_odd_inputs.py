@@ -431,6 +431,7 @@ def test_protocols_can_be_sent_to_another_process(name: str) -> None:
     assert (sent.name, sent.title) == (protocol.name, protocol.title)
 
 
+@pytest.mark.sampled
 def test_everything_public_works_without_docstrings_and_assertions() -> None:
     program = """
 import heldout_scoring
@@ -447,6 +448,7 @@ print(result.headline, heldout_scoring.intervals_of(result, truth, replicates=9)
     assert (done.stdout, done.stderr) == ("1.0 1.0\n", "")
 
 
+@pytest.mark.sampled
 def test_protocols_are_described_without_docstrings() -> None:
     said = [
         subprocess.run([sys.executable, *options, "-m", "heldout_scoring", "protocols"], capture_output=True, text=True, check=True).stdout

@@ -520,6 +520,7 @@ def test_images_without_predictions_are_counted(tmp_path: Path) -> None:
     assert "images-without-predictions" not in {each.code for each in of_coco(tmp_path, cars).warnings}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("phase", "kept", "of", "example"),
     [(COCO, 100, "1 pair of an image and a class", "image 100, cow"), (LVIS, 300, "1 image", "image 100")],

@@ -116,6 +116,7 @@ def test_an_image_written_without_leading_zeros_is_found(tmp_path: Path) -> None
     assert control.text == r"8 0.5 1 2 \x1b[31m"
 
 
+@pytest.mark.sampled
 def test_suggestions_for_many_unknown_names_take_little_time(tmp_path: Path) -> None:
     files = {f"results/VOC2007/Main/comp3_det_test_{n}.txt": b"" for n in range(10_000)}
     lines = b"".join(b"%d 0.5 1 2 3 4\n" % n for n in range(10_000, 110_000))

@@ -85,6 +85,7 @@ def random_set(seed: int) -> tuple[Truth, Boxes, Floats]:
     return truth, found, rng.permutation(np.linspace(lowest, 1.0, len(found.label)))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("row", "protocol"), list(enumerate(EVALUATORS)))
 def test_random_sets_score_as_in_the_evaluator(row: int, protocol: str) -> None:
     for seed in range(row * SETS, (row + 1) * SETS):

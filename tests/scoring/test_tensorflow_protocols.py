@@ -51,6 +51,7 @@ def scored(folder: Path, classes: Classes, protocol: str) -> Result:
     return evaluate(sent, truth_of(classes), competition=3, protocol=protocol, accepted=True)
 
 
+@pytest.mark.sampled
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @generated(st.fixed_dictionaries({name: st.tuples(predictions, things) for name in CLASSES}))
 def test_headlines_equal_those_of_a_plain_loop(tmp_path: Path, classes: Classes) -> None:

@@ -381,6 +381,7 @@ def test_reading_stops_after_too_many_problems_in_an_archive(
     assert all(not found.missing for found in validation.competitions)
 
 
+@pytest.mark.sampled
 def test_an_invalid_line_in_every_block_takes_little_extra_time(tmp_path: Path) -> None:
     block = b"000001 0.5 10 20 110 220\n" * 10_000
     times = dict[bytes, float]()

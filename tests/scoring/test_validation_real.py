@@ -13,6 +13,7 @@ VOC2007 = ("voc2007_annotations_imagesets.tar.xz", "VOC2007")
 SYNTHETIC = "synthetic_seed2012.tar.xz"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "image_set", "counts"),
     [

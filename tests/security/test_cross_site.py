@@ -92,6 +92,7 @@ def test_routes_with_a_next_parameter_are_found() -> None:
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("route", WITH_NEXT)
 def test_a_next_parameter_never_leads_to_another_site(browser: Browser, route: str) -> None:
     method, _, path = route.replace("{provider}", "example").partition(" ")

@@ -53,6 +53,7 @@ WHOLE = (
 )
 
 
+@pytest.mark.sampled
 @pytest.mark.shared
 @pytest.mark.parametrize("step", [QUICK, pytest.param(1, marks=WHOLE)])
 def test_the_corpus_of_attacks_escapes_from_no_role(uploads: list[Upload], tmp_path: Path, step: int) -> None:

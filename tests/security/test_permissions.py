@@ -266,6 +266,7 @@ def actions(app: FastAPI) -> Mapping[str, Action]:
     return {route: action for route, action in routes_of(app.routes) if action is not None}
 
 
+@pytest.mark.sampled
 @pytest.mark.divided
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.method} {row.path}" for row in ROWS])
 def test_each_role_gets_the_outcome_in_the_table(
@@ -348,6 +349,7 @@ SENT: Mapping[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.sampled
 def test_an_archived_challenge_refuses_every_change_but_those_that_are_named(
     world: World, walker: Walker
 ) -> None:

@@ -101,6 +101,7 @@ def ask(world: World, walker: Walker, row: Row, ids: Ids, role: str, **headers: 
 DRAFT, LINK, INVITED = ChallengeVisibility.DRAFT, ChallengeVisibility.LINK, ChallengeVisibility.INVITED
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("visibility", "role"),
     [
@@ -141,6 +142,7 @@ def test_a_hidden_challenge_is_nowhere(
     assert (shown, named) == ([], [])
 
 
+@pytest.mark.sampled
 def test_a_challenge_by_link_is_at_its_addresses_and_in_no_list(world: World, walker: Walker) -> None:
     ids = world.result("public", is_open=True)
     become(world, LINK)

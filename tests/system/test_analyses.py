@@ -53,6 +53,7 @@ def phases(site: SharedSite, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     return "analysed/test", "withheld/test"
 
 
+@pytest.mark.sampled
 def test_a_run_is_analysed_after_its_intervals(site: SharedSite, phases: tuple[str, str]) -> None:
     ada = site.participant("Ada Analysed")
     run = run_of(ada, ada.submit(phases[0], CONFUSED, "confused"))
@@ -70,6 +71,7 @@ def test_a_run_is_analysed_after_its_intervals(site: SharedSite, phases: tuple[s
     assert {level["value"] for level in found["sweeps"][4]["levels"]} == {1.0}
 
 
+@pytest.mark.sampled
 def test_analysing_a_run_again_changes_nothing(site: SharedSite, phases: tuple[str, str]) -> None:
     bob = site.participant("Bob Analysed")
     run = run_of(bob, bob.submit(phases[0], CONFUSED, "again"))

@@ -81,6 +81,7 @@ def test_a_revoked_link_looks_as_if_it_never_existed(site: SharedSite, oak: Clie
     assert "nothing, revoked" in page
 
 
+@pytest.mark.sampled
 def test_a_link_shows_the_same_run_until_the_result_is_withdrawn(
     site: SharedSite, phase: str, oak: Client
 ) -> None:
@@ -110,6 +111,7 @@ def test_a_link_shows_the_same_run_until_the_result_is_withdrawn(
     assert (after["headline"], after["classes"], after["is_withdrawn"]) == (None, [], True)
 
 
+@pytest.mark.sampled
 def test_a_revealed_link_redirects_to_the_page_with_names(site: SharedSite, phase: str, oak: Client) -> None:
     upload = oak.upload(phase, results(cat=5, dog=5))
     made = oak.final(int(good(oak.confirm(upload, "Later_named", make_public=False))["id"]))
@@ -126,6 +128,7 @@ def test_a_revealed_link_redirects_to_the_page_with_names(site: SharedSite, phas
     assert good(site.anybody.http.get(f"/api/v1/submissions/{made['id']}"))["method"]["name"] == "Later_named"
 
 
+@pytest.mark.sampled
 def test_a_link_shows_nothing_while_results_are_embargoed_or_hidden(
     site: SharedSite, oak: Client, submission: Any
 ) -> None:

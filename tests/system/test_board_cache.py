@@ -53,6 +53,7 @@ def test_a_board_is_compressed_only_for_clients_that_accept_it(site: SharedSite,
     assert plain.json() == packed.json() == oak.board("cached/test")
 
 
+@pytest.mark.sampled
 def test_a_board_page_names_its_reader_and_no_other_user(site: SharedSite, oak: Client) -> None:
     with httpx2.Client(base_url=site.addresses[0], headers=HTML, timeout=60) as browser:
         person = {"email": "reader@example.org", "name": "Ivy Reader", "password": "a long password"}
@@ -70,6 +71,7 @@ def test_a_board_page_names_its_reader_and_no_other_user(site: SharedSite, oak: 
     assert oak.means("cached/test")["Acorn"] == 0.5
 
 
+@pytest.mark.sampled
 def test_a_change_shows_immediately_on_one_server_and_soon_on_the_other(
     site: SharedSite, oak: Client
 ) -> None:

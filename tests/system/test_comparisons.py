@@ -127,6 +127,7 @@ def test_impossible_comparisons_are_explained(results: Results) -> None:
     assert http.get(f"/api/v1/compare/{OPEN}/3?{six}").status_code == 422
 
 
+@pytest.mark.sampled
 def test_a_page_without_statistics_says_so_and_shows_them_once_computed(results: Results) -> None:
     run = results.compared(results.site.anybody, "oak")["methods"][0]["run"]
     results.site.installation.ask(f"DELETE FROM run_analysis WHERE run_id = {run}")

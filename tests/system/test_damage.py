@@ -139,6 +139,7 @@ def scene(whole: Scene) -> Scene:
     return whole
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_result_with_a_damaged_archive_is_scored_once_it_is_repaired(scene: Scene, damage: str) -> None:
     submission, key = scene.submit()
@@ -156,6 +157,7 @@ def test_a_result_with_a_damaged_archive_is_scored_once_it_is_repaired(scene: Sc
     assert good(scene.admin.http.get("/api/v1/admin/storage"))["damaged"] == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("way", ["page", "api", "command"])
 def test_what_waits_for_a_repaired_file_goes_on_when_an_admin_asks(scene: Scene, way: str) -> None:
     submission, key = scene.submit()
@@ -176,6 +178,7 @@ def test_what_waits_for_a_repaired_file_goes_on_when_an_admin_asks(scene: Scene,
     assert (repaired, scene.mean(submission)) == (1, 0.5)
 
 
+@pytest.mark.sampled
 def test_a_valid_archive_stored_in_place_of_another_is_not_scored(scene: Scene) -> None:
     submission, key = scene.submit()
     overwrite(scene.platform.archives, key, results(cat=10, dog=10))
@@ -188,6 +191,7 @@ def test_a_valid_archive_stored_in_place_of_another_is_not_scored(scene: Scene) 
     assert scene.mean(submission) == 0.5
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("store", "key", "what"),
     [
@@ -210,6 +214,7 @@ def test_a_result_waits_for_any_damaged_content_to_be_repaired(
     assert scene.mean(submission) == 0.5
 
 
+@pytest.mark.sampled
 def test_a_ladder_result_waits_while_its_predecessors_matches_are_damaged(scene: Scene) -> None:
     first, _ = scene.submit(LADDER)
     scene.work()
@@ -273,6 +278,7 @@ def unchecked(scene: Scene) -> Iterator[tuple[str, str]]:
     yield upload, content_key(sha256, upload_id)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_an_upload_whose_stored_archive_is_damaged_gets_no_report(scene: Scene, damage: str) -> None:
     http = scene.someone.http
@@ -309,6 +315,7 @@ def test_a_download_of_a_damaged_archive_is_aborted(scene: Scene) -> None:
     assert scene.someone.http.get(address).content == ARCHIVE
 
 
+@pytest.mark.sampled
 def test_records_of_damage_last_only_while_the_content_is_needed(scene: Scene) -> None:
     submission, key = scene.submit()
     _, other = scene.submit()

@@ -107,6 +107,7 @@ def test_granting_rights_again_changes_nothing(migrated: Installation) -> None:
     assert set(migrated.ask(rights)) == before
 
 
+@pytest.mark.sampled
 def test_one_role_owns_and_uses_the_tables_if_no_other_is_given(own_servers: OwnServers) -> None:
     url = own_servers.owners_url(own_servers.fresh_database())
 

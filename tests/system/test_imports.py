@@ -202,6 +202,7 @@ def test_simultaneous_imports_both_apply_without_blocking_on_storage(
     assert (limits.max_files, limits.max_ratio) == (30_000, 200)
 
 
+@pytest.mark.sampled
 def test_publishing_annotation_hidden_by_another_phase_must_be_explicit(
     site: SharedSite, tmp_path: Path
 ) -> None:

@@ -27,6 +27,7 @@ def submit(client: Client, method: str, cat: int, dog: int) -> int:
     return number
 
 
+@pytest.mark.sampled
 def test_a_team_sees_a_new_mean_only_after_a_significant_step(site: SharedSite, tmp_path: Path) -> None:
     site.installation.load(small_kit(tmp_path / "first"), "rungs", disclosure=Disclosure.LADDER)
     rowan = site.participant("rowan")

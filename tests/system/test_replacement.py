@@ -29,6 +29,7 @@ def enter(someone: Client, phase: str, method: str, dogs: int) -> int:
     return number
 
 
+@pytest.mark.sampled
 def test_the_newest_result_is_on_the_board_and_the_older_one_stays_readable(
     site: SharedSite, phase: str
 ) -> None:
@@ -52,6 +53,7 @@ def test_the_newest_result_is_on_the_board_and_the_older_one_stays_readable(
     assert runs == [(True, False), (True, True), (False, False)]
 
 
+@pytest.mark.sampled
 def test_only_one_of_many_simultaneous_newer_results_is_accepted(site: SharedSite, phase: str) -> None:
     fir = site.participant("abies")
     enter(fir, phase, "Rushed_net", 5)
@@ -70,6 +72,7 @@ def test_only_one_of_many_simultaneous_newer_results_is_accepted(site: SharedSit
     assert len(rows) == 1
 
 
+@pytest.mark.sampled
 def test_a_team_is_warned_of_an_identical_archive_before_it_costs_quota(site: SharedSite, phase: str) -> None:
     yew, box = site.participant("taxus"), site.participant("buxus")
     archive = results(3, cat=1, dog=4)

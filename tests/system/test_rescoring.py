@@ -152,6 +152,7 @@ def test_boards_show_a_corrected_tree_after_a_rescoring(scene: Scene, oak: Clien
     assert (phase["ground_truth"], phase["shown_ground_truth"]) == (2, 2)
 
 
+@pytest.mark.sampled
 def test_a_failed_rescoring_delays_the_switch_until_it_is_retried(scene: Scene) -> None:
     scene.correct()
     with broken(scene.site.installation, scene.phase):
@@ -166,6 +167,7 @@ def test_a_failed_rescoring_delays_the_switch_until_it_is_retried(scene: Scene) 
     assert scene.means() == AFTER
 
 
+@pytest.mark.sampled
 def test_an_abandoned_rescoring_changes_nothing_but_the_next_one_does(scene: Scene) -> None:
     running = scene.site.installation
     scene.correct()
@@ -187,6 +189,7 @@ def test_an_abandoned_rescoring_changes_nothing_but_the_next_one_does(scene: Sce
     assert scene.means() == AFTER
 
 
+@pytest.mark.sampled
 def test_results_published_during_a_rescoring_are_switched_with_the_rest(scene: Scene, oak: Client) -> None:
     scene.correct()
     with scene.one_run_held():
@@ -200,6 +203,7 @@ def test_results_published_during_a_rescoring_are_switched_with_the_rest(scene: 
     assert oak.submission(late["id"])["results"][0]["shown"]["ground_truth"] == 2
 
 
+@pytest.mark.sampled
 def test_a_run_that_finishes_after_the_switch_is_scored_again(scene: Scene, oak: Client) -> None:
     running = scene.site.installation
     upload = oak.upload(scene.phase, LATE)
@@ -218,6 +222,7 @@ def test_a_run_that_finishes_after_the_switch_is_scored_again(scene: Scene, oak:
     assert (result["runs"], result["shown"]["ground_truth"], result["shown"]["state"]) == (2, 2, "scored")
 
 
+@pytest.mark.sampled
 def test_only_organisers_rescore_a_phase_and_only_once_at_a_time(scene: Scene, oak: Client) -> None:
     with scene.one_run_held():
         again = scene.site.organiser.http.post(f"/api/v1/organise/{scene.phase}/rescore")
@@ -229,6 +234,7 @@ def test_only_organisers_rescore_a_phase_and_only_once_at_a_time(scene: Scene, o
     assert scene.site.anybody.http.post(f"/api/v1/organise/{scene.phase}/rescore").status_code == 401
 
 
+@pytest.mark.sampled
 def test_a_single_result_is_rescored_only_under_the_boards_version(scene: Scene) -> None:
     organiser = scene.site.organiser
     row = scene.board()["rows"][0]

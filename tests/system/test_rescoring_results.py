@@ -182,6 +182,7 @@ def oak(site: SharedSite) -> Client:
     return site.participant("oak")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("way", ["button", "API", "command"])
 def test_organisers_can_rescore_a_failed_result_by_button_api_and_command(
     site: SharedSite, oak: Client, way: str, tmp_path_factory: pytest.TempPathFactory

@@ -111,6 +111,7 @@ def test_an_unconfirmed_valid_archive_is_removed_after_seven_days(
     assert "was removed and cannot be scored" in page.text
 
 
+@pytest.mark.sampled
 def test_invalid_and_partial_archives_are_removed_after_two_days(
     place: Place, platform: Platform, oak: Client
 ) -> None:
@@ -205,6 +206,7 @@ def test_a_confirmation_that_waited_for_the_sweep_is_refused(
     assert (refused.status_code, refused.json()["problems"][0]["code"]) == (410, "removed")
 
 
+@pytest.mark.sampled
 def test_a_full_personal_storage_is_refused_with_how_to_make_room(place: Place) -> None:
     small_share = place.installation.start_web("small share", max_stored=1000)
     elm = place.installation.participant(small_share, "elm")

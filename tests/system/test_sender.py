@@ -54,6 +54,7 @@ def test_a_sender_needs_neither_broker_nor_ground_truth_and_says_that_it_is_aliv
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.sampled
 def test_mail_is_sent_as_soon_as_the_mail_server_is_back(running: Installation) -> None:
     port = free_port()
     changed = {"smtp_host": "localhost", "smtp_port": port, "smtp_tls": MailEncryption.NONE}
@@ -93,6 +94,7 @@ def test_a_worker_leaves_a_webhook_of_the_release_before_to_a_sender(running: In
     assert running.ask("SELECT FROM job") == []
 
 
+@pytest.mark.sampled
 def test_ready_says_after_twenty_seconds_that_nobody_scores_or_sends(running: Installation) -> None:
     http = running.client(running.start_web()).http
     beat = "INSERT INTO heartbeat (name, service, slots, seen_at) VALUES (%s, %s, 1, now() - interval '5 s')"

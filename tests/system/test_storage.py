@@ -60,6 +60,7 @@ def append(store: Storage, upload: uuid.UUID, *pieces: bytes) -> int:
     return end
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("content", [b"", b"x", b"some bytes", BIG], ids=["empty", "one", "few", "40 MiB"])
 def test_stored_bytes_are_read_back_under_their_hash(store: Storage, content: bytes, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(content)
@@ -83,6 +84,7 @@ def test_a_stream_starts_at_the_given_byte(store: Storage) -> None:
         assert stream.read(1000) == BIG[30 * MiB + 5 : 30 * MiB + 1005]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "pieces",
     [[b"all"], [b"a", b"b", b"c"], [BIG[: 20 * MiB], b"", BIG[20 * MiB :]]],
@@ -297,6 +299,7 @@ def test_a_key_is_never_a_path(store: Storage, key: str) -> None:
             use(key)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_changed_content_is_never_read_without_an_error(store: Storage, damage: str) -> None:
     noted: list[str] = []

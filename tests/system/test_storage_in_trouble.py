@@ -47,6 +47,7 @@ def sent(store: Storage, upload: uuid.UUID) -> None:
             store.append(upload, offset, io.BytesIO(ARCHIVE[offset:end]))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", sorted(set(TROUBLES) - {"slow"}))
 def test_work_interrupted_at_any_point_can_be_repeated(service: ObjectProxy, name: str) -> None:
     store, upload = store_at(service.endpoint, f"{name}/"), uuid.uuid4()

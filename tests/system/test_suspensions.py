@@ -80,6 +80,7 @@ def test_an_organiser_says_whether_results_of_a_suspended_team_are_marked_or_hid
     assert submission_is_public(board)
 
 
+@pytest.mark.sampled
 def test_only_organisers_rename_a_team_with_public_results(board: Rows) -> None:
     owner = Actor(user_id=board.user_id, teams=frozenset({board.team_id}))
     memberships.change(board.platform, owner, board.team_id, TeamChange(name=f"Before {board.team_id}"))

@@ -16,6 +16,7 @@ KIND = "submission scored"  # the phase may also be told to have opened, if a sw
 OWN = f"SELECT m.id FROM notification_mail m JOIN user_account u ON u.id = m.user_id WHERE u.name = 'told oak' AND m.kind = '{KIND}'"
 
 
+@pytest.mark.sampled
 def test_a_score_in_two_competitions_becomes_one_notification_and_one_mail(
     site: SharedSite, tmp_path: Path
 ) -> None:

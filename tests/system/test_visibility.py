@@ -131,6 +131,7 @@ def test_the_page_warns_before_a_method_becomes_public(site: SharedSite, phase: 
     assert "Withdraw" not in page
 
 
+@pytest.mark.sampled
 def test_a_method_page_lists_only_results_its_reader_may_see(
     site: SharedSite, phase: str, oak: Client
 ) -> None:

@@ -149,6 +149,7 @@ def cases(kind: str) -> Iterator[tuple[str, str, str]]:
                 yield kind, name, mutation
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", FORMATS)
 def test_no_mutation_of_a_file_is_silent(kind: str) -> None:
     of_folders: dict[tuple[PurePosixPath, str], list[tuple[str, str, str]]] = {}

@@ -63,6 +63,7 @@ REFUSED: Mapping[str, tuple[Mapping[str, bytes], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("role", ["public", "hidden"])
 @pytest.mark.parametrize("tool", REFUSED)
 def test_a_format_that_is_not_read_is_called_by_its_name_with_a_way_out(
