@@ -120,6 +120,7 @@ WAYS: Final = {"page": (by_page, 303), "api": (by_api, 200), "command": (by_comm
 Way = tuple[Callable[[Place, datetime, Path], int], int]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize(
     "changes",
@@ -152,6 +153,7 @@ def test_a_later_deadline_brings_back_all_that_was_set(
     assert after.frozen_from == (before.frozen_from and before.frozen_from + (LATER - CLOSES))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_a_phase_that_is_closed_now_reopens_as_it_was(place: Place, tmp_path: Path, way: Way) -> None:
     before = set_up(place)
@@ -199,7 +201,7 @@ def test_pages_say_that_a_phase_closes_early_and_other_rules_may_change(place: P
     assert "closes early, without a grace period" in page
     assert 'name="grace_minutes"' in page
     assert "may be confirmed up to" not in submit
-    assert "An upload has to be confirmed by then." in rules
+    assert "An upload has to be confirmed before the close." in rules
     assert saved == 303
     assert rules_now(place) == closed
 
@@ -272,6 +274,7 @@ def scene_of(platform: Platform, tree: Path, *, closes_early: bool) -> Callable[
     return scene
 
 
+@pytest.mark.sampled
 def test_closing_early_is_never_half_done(place: Place, admin: Actor, tmp_path: Path) -> None:
     asked = EarlyClose(closes_at=EARLY, reason="A label leaked")
 
@@ -285,6 +288,7 @@ def test_closing_early_is_never_half_done(place: Place, admin: Actor, tmp_path: 
     assert moments > 5
 
 
+@pytest.mark.sampled
 def test_a_later_deadline_is_never_half_set(place: Place, admin: Actor, tmp_path: Path) -> None:
     rules = NewRules(
         opens_at=NOW - 9 * DAY, closes_at=LATER, grace_minutes=60, embargo=False, reason="There was no leak", max_boxes=77,

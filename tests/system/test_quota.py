@@ -48,8 +48,8 @@ def test_phases_with_the_same_hidden_annotation_share_the_stricter_quota(
     [phase] = good(site.anybody.http.get("/api/v1/challenges/quota-lax"))["phases"]
     assert phase["phase"]["quotas"] == [{"results": 2, "days": 7}]
     assert phase["phase"]["own_quotas"] == [{"results": 500, "days": 7}]
-    page = site.anybody.http.get("/challenges/quota-lax", headers={"Accept": "text/html"}).text
-    assert "including those of other phases with the same annotation" in " ".join(page.split())
+    rules = site.anybody.http.get("/challenges/quota-lax/rules", headers={"Accept": "text/html"}).text
+    assert "Results in other phases with the same annotation count, too." in " ".join(rules.split())
 
 
 def test_each_result_of_a_method_counts_once(
