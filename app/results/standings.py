@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Select, and_, func, null, select, true
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased, contains_eager
 
 import heldout_scoring
-from app.challenges.challenges import PhaseRef, PhaseView, is_open_to_others
+from app.challenges.challenges import PHASE_ORDER, PhaseRef, PhaseView, is_open_to_others
 from app.challenges.disclosure import StoredScore, Visibility, public_visibility, withheld
 from app.models import Board, Method, Phase, Result, ResultState, Run, Submission
 from app.people.teams import TeamRef, is_public
@@ -289,12 +289,13 @@ def select_of_methods(
     *,
     only_public: bool,
 ) -> list[Run]:
-    """Return the results of these methods on boards of these phases."""
+    """Return the results of these methods on boards of these phases, in the order of image sets and competitions."""
     statement = (
         _runs()
+        .join(Result.phase)
         .where(Result.method_id.in_(methods), Result.phase_id.in_(phase_ids))
         .where(is_shown() if only_public else true())
-        .order_by(Result.phase_id, Result.competition, Result.id)
+        .order_by(*PHASE_ORDER, Result.competition, Result.id)
     )
     return list(session.scalars(statement))
 

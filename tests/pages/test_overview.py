@@ -5,17 +5,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 from starlette.testclient import TestClient
 
 from app.home.overview import PersonProgress, steps_of
 from app.intake.importing import TreeImport, import_tree
-from app.models import Challenge, Disclosure, Phase, Quota
+from app.models import Challenge, Disclosure, GroundTruth, Phase, Quota, User
+from app.people import teams
 from app.platform import Platform
 from tests.pages.conftest import Browser
 from tests.pages.test_accounts import registered
 from tests.pages.test_challenge_texts import TEXTS, organiser
 from tests.system.kits import results, small_kit
-from tests.system.rows import Rows, made
+from tests.system.rows import Rows, add_method, add_result, made
 
 OAK = "/challenges/oak"
 
@@ -158,12 +160,15 @@ def test_image_sets_have_one_order_everywhere(browser: Browser, platform: Platfo
         opens_at = datetime(2026, 3, day, tzinfo=UTC)
         import_tree(platform, TreeImport(tree, "yew", image_set, disclosure=disclosure, opens_at=opens_at))
 
+    method = method_in_all_phases(platform, "yew")
+
     http = browser()
     here = "/api/v1/challenges/yew"
     listed = [
         [card["phase"]["image_set"] for card in http.get(here).json()["phases"]],
         [each["image_set"] for each in http.get(f"{here}/data").json()["phases"]],
         [each["phase"]["image_set"] for each in http.get(f"{here}/rules").json()["phases"]],
+        [each["phase"]["image_set"] for each in http.get(f"/api/v1/methods/{method}").json()["results"]],
         *(
             list(
                 dict.fromkeys(re.findall(r"/(val|pilot|final)[/\"]", http.get(page).text.partition(mark)[2]))
@@ -175,4 +180,24 @@ def test_image_sets_have_one_order_everywhere(browser: Browser, platform: Platfo
         ),
     ]
 
-    assert listed == [list(order)] * 5
+    assert listed == [list(order)] * 6
+
+
+def method_in_all_phases(platform: Platform, challenge: str) -> int:
+    """A public method with a score of detection in each phase of a challenge."""
+    with platform.transaction() as session:
+        phases = session.scalars(select(Phase).join(Phase.challenge).where(Challenge.code == challenge)).all()
+        user = User(email=f"{challenge}@example.org", name=challenge)
+        session.add(user)
+        session.flush()
+        team = teams.own_or_new_team(session, user.id, phases[0].challenge_id)
+        truths = {
+            each.id: session.scalars(select(GroundTruth.id).where(GroundTruth.phase_id == each.id)).one()
+            for each in phases
+        }
+        rows = [Rows(platform, phase, team, user.id, (truth, truth)) for phase, truth in truths.items()]
+        method = add_method(session, rows[0], "Everywhere", is_public=True)
+        results = [add_result(session, each, method, team_id=None) for each in rows]
+    for each, result in zip(rows, results, strict=True):
+        each.score(result, 0.5)
+    return method

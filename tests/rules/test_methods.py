@@ -156,7 +156,11 @@ def test_only_changed_fields_are_recorded() -> None:
     [
         (GIVEN, False, "Given data only"),
         (ANY, False, "ImageNet-1k"),
-        (Training(given_data_only=True, other_data="none"), False, "Given data only; none"),
+        (
+            Training(given_data_only=True, other_data="none"),
+            False,
+            "Given data only; where any data is allowed: none",
+        ),
         (Training(), True, "Not stated (baseline)"),
         (Training(), False, "Not stated"),
     ],
