@@ -202,7 +202,7 @@ def _quota(phase: PhaseView) -> Rule:
         words,
         (
             f"The server scores at most {words}.",
-            "It holds for each task: results with given data and with any data count together. It holds for each team, and for each person in all their teams.",
+            "It holds for each task, over all its leaderboards together; for each team, and for each person in all their teams.",
             *counted,
             *shared,
             "Only results that revealed a score count. Uploads and checks are free.",
