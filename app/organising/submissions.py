@@ -49,6 +49,7 @@ from app.results.scores import load_headlines
 from app.results.submissions import QuotaEffect, quota_effect
 from app.web.forms import OrBlank
 from app.web.tables import Cell, csv_of
+from heldout_scoring.competitions import name_of
 
 PAGE = 100  # rows
 BATCH = 1000  # rows of a CSV or an archive that are read at a time
@@ -175,7 +176,7 @@ class TableRow:
     submission: int | None = None
     result: int | None = None
     competition: int | None = None
-    task: str = ""
+    task: str = ""  # and the training data, if there is a leaderboard for each
     method_id: int | None = None
     method: str = ""
     is_public: bool = False
@@ -407,7 +408,7 @@ def _row(row: Row[*tuple[Any, ...]], phase: PhaseView) -> TableRow:
         submission=row.submission,
         result=row.result,
         competition=row.competition,
-        task=heldout_scoring.competition_of(phase.dataset, row.competition).title if row.competition else "",
+        task=name_of(phase.dataset, row.competition) if row.competition else "",
         method_id=row.method_id,
         method=row.method or "",
         is_public=bool(row.is_public),

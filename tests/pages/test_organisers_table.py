@@ -175,6 +175,19 @@ def test_pages_follow_each_other_and_the_csv_has_all_rows(
         assert scene.owner.get(f"{scene.here}/submissions", params=wrong).status_code == 422
 
 
+def test_results_of_one_task_say_on_which_data_their_method_was_trained(scene: Scene) -> None:
+    given, other = scene.rows.result(), scene.rows.result()
+    with scene.rows.platform.transaction() as session:
+        session.get_one(Result, given).competition = 3
+        session.get_one(Result, other).competition = 4
+
+    named = {row["result"]: row["task"] for row in scene.table()["rows"]}
+    page = scene.owner.get(f"{scene.here}/submissions").text
+
+    assert named == {given: "Detection, given data", other: "Detection, any data"}
+    assert all(name in page for name in named.values())
+
+
 def test_archives_come_as_one_tar_with_a_list_and_equal_bytes(scene: Scene) -> None:
     rows = scene.rows
     content = b"predictions" * 1000
