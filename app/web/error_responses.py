@@ -9,7 +9,7 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
-from sqlalchemy.exc import DataError
+from sqlalchemy.exc import DataError, StatementError
 from starlette.exceptions import HTTPException
 
 from app.core.database import is_unavailable, sqlstate
@@ -51,7 +51,7 @@ from app.web.dependencies import render, wants_json
 
 log = structlog.get_logger()
 
-DISK_FULL, REFERS_TO_NOTHING = "53100", "23503"  # SQLSTATE
+DISK_FULL, FOREIGN_KEY = "53100", "23503"  # SQLSTATE
 TUS_VERSION = "1.0.0"
 
 Problems = list[ProblemItem]
@@ -109,7 +109,7 @@ def _answer_failure(request: Request, error: Exception) -> Response:
             return respond(request, NotFoundError, "There is nothing at this address")
         detail = "The request has a value that cannot be stored: a NUL character, or a number out of range"
         return respond(request, MalformedError, detail)
-    if sqlstate(error) == REFERS_TO_NOTHING:
+    if sqlstate(error) == FOREIGN_KEY and not _is_deletion(error):
         log.info("deleted meanwhile", path=_logged_path(request))
         return respond(request, NotFoundError, "What this belongs to was deleted a moment ago")
     if sqlstate(error) == DISK_FULL:
@@ -123,6 +123,11 @@ def _answer_failure(request: Request, error: Exception) -> Response:
     log.error("unhandled error", path=_logged_path(request), exc_info=error)
     detail = "Something went wrong on our side; nothing was lost or counted"
     return respond(request, DomainError, detail)
+
+
+def _is_deletion(error: Exception) -> bool:
+    """Whether rows were to be deleted that others still refer to, which is an error on our side."""
+    return isinstance(error, StatementError) and (error.statement or "").startswith("DELETE")
 
 
 def answer_interrupted(request: Request) -> Response:

@@ -107,6 +107,16 @@ def scene(
         with platform.transaction() as session:
             session.execute(text("DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'disk_full'; END $$"))
 
+    @app.get("/api/v1/test/phase-of-nothing")
+    def phase_of_nothing() -> None:
+        with platform.transaction() as session:
+            session.execute(text("UPDATE phase SET challenge_id = 0 WHERE id = (SELECT min(id) FROM phase)"))
+
+    @app.get("/api/v1/test/still-referred-to")
+    def still_referred_to() -> None:
+        with platform.transaction() as session:
+            session.execute(text("DELETE FROM phase"))
+
     token = accounts.create_program_token(platform, "program@localhost", "Program")
     with (
         TestClient(app, headers={"Authorization": f"Bearer {token}"}) as program,

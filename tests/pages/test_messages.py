@@ -280,6 +280,14 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         lambda scene: scene.stranger.get("/api/v1/test/crash"),
         500, "server-error", "Something went wrong on our side; nothing was lost or counted",
     ),
+    "something whose challenge was deleted meanwhile": (
+        lambda scene: scene.stranger.get("/api/v1/test/phase-of-nothing"),
+        404, "not-found", "What this belongs to was deleted a moment ago",
+    ),
+    "a deletion that forgets what refers to it": (
+        lambda scene: scene.stranger.get("/api/v1/test/still-referred-to"),
+        500, "server-error", "Something went wrong on our side; nothing was lost or counted",
+    ),
     "an unreachable database": (
         without_database, 503, "unavailable",
         "The database cannot be reached at the moment. Please try again in a few seconds",
