@@ -510,6 +510,15 @@ class QuestionAnswered(Refusal):
     field = "kind"
 
 
+class QuestionRepeated(Refusal):
+    """The questions of a challenge have different texts, which head their columns and name them in files of settings."""
+
+    code = "question-repeated"
+    status = 409
+    title = "Question asked already"
+    field = "text"
+
+
 class TooManyQuestions(Refusal):
     """A challenge asks at most 20 questions about its methods."""
 

@@ -1,6 +1,6 @@
 """What organisers ask about the methods of their challenge: the questions, and the length of descriptions."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app.challenges import challenges
 from app.core import audit
 from app.core.access import Actor, require_challenge
-from app.core.errors import NotFoundError, QuestionAnswered, RefusedError, TooManyQuestions
+from app.core.errors import NotFoundError, QuestionAnswered, QuestionRepeated, RefusedError, TooManyQuestions
 from app.models import Answer, Challenge, Method, Question, QuestionKind
 from app.platform import Platform
 from app.submissions.questions import (
@@ -83,6 +83,7 @@ def add_question(platform: Platform, actor: Actor, code: str, new: NewQuestion) 
         asked = questions_of(session, challenge.id)
         if len(asked) >= MOST_QUESTIONS:
             raise RefusedError([TooManyQuestions(f"a challenge asks at most {MOST_QUESTIONS} questions")])
+        _require_new_text(asked, new)
         question = ask(session, challenge, new)
         _changed(session, actor, challenge, "question.add", question, after=_facts(new))
         view = question_view(question)
@@ -106,13 +107,15 @@ def change_question(
 ) -> QuestionView:
     """Change a question. Its answers stay, so they still have to fit.
 
-    Raises NotFoundError, ForbiddenError, RefusedError if methods have answered and the kind, the unit or one of the chosen
+    Raises NotFoundError, ForbiddenError, RefusedError if another has this text, or if methods have answered and the kind, the unit or one of the chosen
     answers would change.
     """
     with platform.transaction() as session:
         challenge = require_challenge(session, actor, code, lock=True)
         question = _question(session, challenge, question_id)
         before = question_view(question)
+        if new.text != before.text:
+            _require_new_text(questions_of(session, challenge.id), new)
         given = set(session.scalars(select(Answer.text).where(Answer.question_id == question_id)))
         if given and (reason := _misfit(before, new, given)):
             raise RefusedError([QuestionAnswered(reason)])
@@ -127,6 +130,11 @@ def change_question(
         view = question_view(question)
     platform.cache.expire_versions()
     return view
+
+
+def _require_new_text(others: Iterable[QuestionView], new: NewQuestion) -> None:
+    if any(each.text == new.text for each in others):
+        raise RefusedError([QuestionRepeated("is asked already; give each question a text of its own")])
 
 
 def _misfit(before: QuestionView, new: NewQuestion, given: set[str]) -> str | None:

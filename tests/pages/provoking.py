@@ -288,7 +288,10 @@ def asked(scene: Scene, question: dict[str, Any], times: int = 1) -> Any:
     """The response to an admin's program that asks a question about methods, perhaps several times."""
     headers = {"Authorization": f"Bearer {token_of_admin(scene.platform, 'admin@localhost', 'Admin')}"}
     address = "/api/v1/organise/challenges/free/questions"
-    return [scene.stranger.post(address, json=question, headers=headers) for _ in range(times)][-1]
+    texts = [question["text"], *(f"{question['text']} {number}" for number in range(2, times + 1))]
+    return [scene.stranger.post(address, json={**question, "text": text}, headers=headers) for text in texts][
+        -1
+    ]
 
 
 def public_method_without_an_answer(scene: Scene) -> Any:
@@ -313,6 +316,14 @@ def other_kind_of_an_answered_question(scene: Scene) -> Any:
     address = f"/api/v1/organise/challenges/free/questions/{question}"
     try:
         return scene.stranger.put(address, json={"text": "Runtime", "kind": "text"}, headers=headers)
+    finally:
+        scene.run_sql("DELETE FROM question")
+
+
+def question_repeated(scene: Scene) -> Any:
+    try:
+        asked(scene, {"text": "Runtime", "kind": "number"})
+        return asked(scene, {"text": "Runtime", "kind": "choice", "choices": ["long", "short"]})
     finally:
         scene.run_sql("DELETE FROM question")
 

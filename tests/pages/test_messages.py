@@ -29,6 +29,7 @@ from tests.pages.provoking import (
     password_login_without_passwords,
     public_method_without_an_answer,
     published_name,
+    question_repeated,
     question_to_nobody,
     question_too_many,
     registration_while_closed,
@@ -178,6 +179,9 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "another kind of a question with answers": (
         other_kind_of_an_answered_question, 409, "question-answered", "methods have answered this question, .*",
+    ),
+    "a question that is asked already": (
+        question_repeated, 409, "question-repeated", "is asked already; give each question a text of its own",
     ),
     "a question too many": (
         question_too_many, 409, "too-many-questions", "a challenge asks at most 20 questions",

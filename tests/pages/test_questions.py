@@ -188,6 +188,11 @@ def test_common_questions_take_one_click_and_invalid_ones_are_explained(site: Si
     wrong = site.organiser.post(site.page, data={"text": "Data", "kind": "choice", "choices": "one"})
     assert wrong.status_code == 422
     assert "a choice needs at least two different answers" in wrong.text
+    again = site.organiser.post(site.page, data={"text": "Runtime", "kind": "text"})
+    assert (again.status_code, "is asked already" in again.text) == (409, True)
+    memory = site.ask({"text": "Memory", "kind": "number"})
+    renamed = site.organiser.post(f"{site.page}/{memory}", data={"text": "Runtime", "kind": "number"})
+    assert (renamed.status_code, "is asked already" in renamed.text) == (409, True)
     short = site.organiser.post(site.page, data={"text": "x", "kind": "number"})
     assert "must have at least 2 characters" in short.text
     long = site.organiser.post(f"{site.page}/description", data={"shortest": "9999"})
