@@ -87,6 +87,18 @@ class HomeView:
     news: tuple[AnnouncementView, ...] = ()  # the newest of all challenges
     is_set_up: bool = True  # there is an admin
 
+    @property
+    def newest_by_method(self) -> tuple[tuple[RecentSubmission, ...], ...]:
+        """The newest submissions, those of a method to several phases together, in the order of these."""
+        phases = [phase for each in self.challenges for phase in each.phases]
+        order = {(phase.challenge, phase.image_set): place for place, phase in enumerate(phases)}
+        by_method: dict[int, list[RecentSubmission]] = {}
+        for each in self.newest:
+            by_method.setdefault(each.method.id, []).append(each)
+        for group in by_method.values():
+            group.sort(key=lambda each: order.get((each.phase.challenge, each.phase.image_set), 0))
+        return tuple(tuple(group) for group in by_method.values())
+
 
 def next_deadline(phases: Sequence[PhaseView]) -> PhaseView | None:
     """Return the open phase that closes first, or None if no open phase has a closing date."""

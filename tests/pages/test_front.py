@@ -1,19 +1,28 @@
 """The front page and the lists of challenges and leaderboards: what is open, who leads, and what stays hidden."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from sqlalchemy import func, update
 from starlette.testclient import TestClient
 
-from app.challenges.challenges import PhaseRef
+from app.challenges.challenges import PhaseRef, PhaseView
 from app.challenges.phase_rules import PhaseState
 from app.home import front
-from app.home.front import ChallengeCard, ChallengeState, main_board, state_of_challenge, tasks_offered
+from app.home.front import (
+    ChallengeCard,
+    ChallengeState,
+    HomeView,
+    main_board,
+    state_of_challenge,
+    tasks_offered,
+)
 from app.models import Challenge, Disclosure, Phase
 from app.platform import Platform
 from app.results.leaders import BoardSummary
+from app.results.standings import ResultView, submissions_of
 from tests.pages.challenge_samples import CLOSED, UPCOMING
 from tests.pages.method_views import RESULT
 from tests.pages.views import NOW, PHASE, VAL
@@ -123,6 +132,19 @@ def test_an_embargo_hides_a_method_from_leaders_and_counts(rows: Rows) -> None:
     found = card(rows)
 
     assert (found.methods, found.last_result, found.main_board) == (0, None, None)
+
+
+def test_the_newest_submissions_of_a_method_stand_together_in_the_order_of_its_phases() -> None:
+    def arrived(phase: PhaseView, method: int, submission: int) -> ResultView:
+        to = PhaseRef(phase.challenge, phase.challenge_title, phase.image_set)
+        return replace(RESULT, phase=to, method=replace(RESULT.method, id=method), submission=submission)
+
+    newest = submissions_of((arrived(PHASE, 1, 9), arrived(VAL, 2, 8), arrived(VAL, 1, 7)), 8)
+    challenge = ChallengeCard(PHASE.challenge, "", PHASE.dataset, (VAL, PHASE))
+
+    home = HomeView((challenge,), (), (), None, newest)
+
+    assert [[each.submission for each in group] for group in home.newest_by_method] == [[7, 9], [8]]
 
 
 def test_challenges_are_filtered_by_task_and_state(rows: Rows, browser: Browser) -> None:
