@@ -7,9 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
+from urllib.parse import quote
 
 import heldout_scoring
+from app.boards.boards import board_page
 from app.boards.rows import BoardKey
+from app.boards.selections import BoardQuery
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView
 from app.challenges.examples import first_file, line_grammar
@@ -76,6 +79,14 @@ class Operation:
     status: str
     request: str  # as a command
     response: str  # its body; empty if the response is only a status
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request that everybody can send, and what this server answers, shortened. request: its address, for a shell."""
+
+    request: str
+    response: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,3 +372,22 @@ def phases_with_examples(platform: Platform) -> tuple[PhaseView, ...]:
 def board_to_try(platform: Platform) -> BoardKey | None:
     """Return the board that the examples of API calls use, or None."""
     return first_to_try(phases_with_examples(platform))
+
+
+SHOWN: Final = ("challenge", "image_set", "name", "headline")  # of a board in the first example
+SHOWN_OF_ROWS: Final = ("rank", "method", "mean")
+
+
+def first_exchange(platform: Platform) -> Exchange | None:
+    """Return a request for a leaderboard with its real response; None if there is no leaderboard yet."""
+    key = board_to_try(platform)
+    try:
+        board = board_page(platform, Actor(), key, BoardQuery()).board if key else None
+    except NotFoundError:
+        board = None
+    if board is None:
+        return None
+    rows = [{name: getattr(row, name) for name in SHOWN_OF_ROWS} for row in board.rows[:2]]
+    shown = {name: getattr(board, name) for name in SHOWN} | {"rows": rows}
+    path = f"/api/v1/leaderboards/{quote(board.challenge)}/{quote(board.image_set)}/{board.competition}"
+    return Exchange(f'"$HELDOUT_URL{path}"', json.dumps(shown, indent=2, ensure_ascii=False))

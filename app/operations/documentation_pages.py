@@ -15,9 +15,11 @@ from app.core.problems import PROBLEMS, example_problem
 from app.operations import documentation as described_data
 from app.operations import documentation_site as site
 from app.operations.documentation import CallGroup
+from app.platform import Platform
 from app.web.dependencies import ThePlatform, action_of, render, requires
 
 router = APIRouter(dependencies=[requires(Action.READ_PUBLIC)])
+LONGEST_SEARCH: Final = 100  # characters
 
 MOVED: Final = {
     "/help": "/docs",
@@ -34,12 +36,13 @@ MOVED: Final = {
 
 
 @router.get("/api/docs")
-def reference(request: Request) -> Response:
-    """Show what the API offers, by subject."""
+def reference(request: Request, platform: ThePlatform) -> Response:
+    """Show what the API offers, by subject, after a request that anybody can send."""
     return _page(
         request,
         "docs/reference.html",
         groups=_groups(request),
+        first=platform.cache.version("first exchange", lambda: described_data.first_exchange(platform)),
         example=json.dumps(example_problem(), indent=2),
     )
 
@@ -105,12 +108,23 @@ def components(request: Request) -> Response:
     return _page(request, "docs/components.html", rows=site.EXAMPLE_ROWS)
 
 
+@router.get("/docs")
+def overview(request: Request, platform: ThePlatform, q: str = "") -> Response:
+    """Show where to begin, and what the documentation has about the words that are sought."""
+    words = q[:LONGEST_SEARCH].strip()
+    page = _with_own_examples(platform, "/docs")
+    return _page(request, "docs/index.html", page=page, words=words, found=site.find(words))
+
+
 @router.get("/docs/api")
 def api_by_example(request: Request, platform: ThePlatform) -> Response:
     """Show how to submit with curl and Python, with a phase of this server as the example."""
-    page = site.page_at("/docs/api")
-    address, board = platform.settings.address, described_data.board_to_try(platform)
-    return _page(request, "docs/page.html", page=site.with_examples_of(page, address, board), below=())
+    return _page(request, "docs/page.html", page=_with_own_examples(platform, "/docs/api"), below=())
+
+
+def _with_own_examples(platform: Platform, address: str) -> site.Page:
+    board = described_data.board_to_try(platform)
+    return site.with_examples_of(site.page_at(address), platform.settings.address, board)
 
 
 @router.get("/docs/images/{name}")
@@ -124,12 +138,11 @@ def image(name: str) -> Response:
 def markdown_page(request: Request) -> Response:
     """Show the page of a Markdown file."""
     address = request.url.path
-    template = "docs/index.html" if address == "/docs" else "docs/page.html"
-    return _page(request, template, page=site.page_at(address), below=site.pages_below(address))
+    return _page(request, "docs/page.html", page=site.page_at(address), below=site.pages_below(address))
 
 
 for address in site.FILES:
-    if address != "/docs/api":
+    if address not in {"/docs", "/docs/api"}:
         router.get(address)(markdown_page)
 
 

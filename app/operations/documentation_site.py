@@ -23,8 +23,9 @@ from app.web.dependencies import ROOT
 
 IMAGES: Final = ROOT / "docs" / "images"
 IMAGE_SUFFIXES: Final = (".png", ".svg")
-SETTINGS_OF_EXAMPLES: Final = "export HELDOUT_URL=http://127.0.0.1:8000 PHASE=sample/val COMPETITION=3"
-"""The line of docs/api.md that sets the server; the examples after it use its variables."""
+EXAMPLE: Final = ("http://127.0.0.1:8000", "sample/val", "COMPETITION=3")
+"""The server, phase and competition of the examples, which a page replaces by those of its own server."""
+MOST_FOUND: Final = 30  # sections
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,14 +200,70 @@ def image_names() -> frozenset[str]:
 
 
 def with_examples_of(page: Page, server: str, board: BoardKey | None) -> Page:
-    """Adapt the API page's examples to this server and board; without a board, they use the sample challenge."""
+    """Adapt the examples of a page to this server and board; without a board, they use the sample challenge."""
     board = board or BoardKey("sample", "val", 3)
-    url, phase = shlex.quote(server.rstrip("/")), f"{quote(board.challenge)}/{quote(board.image_set)}"
-    settings = f"export HELDOUT_URL={url} PHASE={phase} COMPETITION={board.competition}"
-    sections = (
-        replace(each, html=each.html.replace(SETTINGS_OF_EXAMPLES, settings)) for each in page.sections
+    phase = f"{quote(board.challenge)}/{quote(board.image_set)}"
+    ours = (shlex.quote(server.rstrip("/")), phase, f"COMPETITION={board.competition}")
+    return replace(
+        page, sections=tuple(replace(each, html=_adapted(each.html, ours)) for each in page.sections)
     )
-    return replace(page, sections=tuple(sections))
+
+
+def _adapted(html: Markup, ours: Sequence[str]) -> Markup:
+    for example, own in zip(EXAMPLE, ours, strict=True):
+        html = html.replace(example, own)
+    return html
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A section that has the words of a search. address: with its anchor; text: what stands around them."""
+
+    address: str
+    page: str
+    title: str
+    text: str
+
+
+def find(words: str) -> tuple[Passage, ...]:
+    """Return the sections that have all of the words, first those that have them in their titles."""
+    sought = words.casefold().split()
+    if not sought:
+        return ()
+    found = [
+        (not all(word in f"{each.page} {each.title}".casefold() for word in sought), each)
+        for each in _passages()
+        if all(word in f"{each.page} {each.title} {each.text}".casefold() for word in sought)
+    ]
+    found.sort(key=lambda pair: pair[0])
+    return tuple(replace(each, text=_around(each.text, sought[0])) for _, each in found[:MOST_FOUND])
+
+
+@cache
+def _passages() -> tuple[Passage, ...]:
+    """Every section of the documentation as plain text; of pages that are no Markdown, their titles."""
+    found: list[Passage] = []
+    for entry in (entry for chapter in NAVIGATION for entry in chapter.entries):
+        page = page_at(entry.address) if entry.file else Page(entry.title, Markup(), ())
+        found.append(Passage(entry.address, "", page.title, _plain(page.opening)))
+        found += [
+            Passage(f"{entry.address}#{each.anchor}", page.title, each.title, _plain(each.html))
+            for each in page.sections
+        ]
+    return tuple(found)
+
+
+def _plain(html: Markup) -> str:
+    """The text after the heading."""
+    return html.partition("</h")[2].partition(">")[2].striptags()
+
+
+def _around(text: str, word: str) -> str:
+    """Cut whole words around the first place of a word."""
+    place = max(text.casefold().find(word), 0)
+    start = text.rfind(" ", 0, max(place - 60, 0)) + 1
+    end = text.find(" ", place + 140)
+    return ("… " if start else "") + text[start : end if end > 0 else None] + ("" if end < 0 else " …")
 
 
 def render(text: str, file: str) -> Page:

@@ -11,11 +11,12 @@ from app.challenges.protocols import protocols, task_rules
 from app.challenges.rules import rules_of
 from app.core.problems import PROBLEMS
 from app.home.home import CompetitionView, ExampleFile
-from app.operations.documentation import Call, CallGroup, Field, Operation, formats
+from app.operations.documentation import Call, CallGroup, Exchange, Field, Operation, formats
 from app.operations.documentation_site import (
     EXAMPLE_ROWS,
     FILES,
     NAVIGATION,
+    Passage,
     neighbours,
     page_at,
     pages_below,
@@ -30,8 +31,13 @@ TRUTH = uuid.UUID(int=7)
 
 def of_documentation() -> Iterator[tuple[str, dict[str, Any]]]:
     for address in FILES:
-        template = "docs/index.html" if address == "/docs" else "docs/page.html"
-        yield template, {"page": page_at(address), "below": pages_below(address), **at(address)}
+        context: dict[str, Any] = {"page": page_at(address), "below": pages_below(address), **at(address)}
+        if address == "/docs":
+            yield "docs/index.html", {**context, "words": "", "found": ()}
+            for found in ((Passage("/docs", EVIL, EVIL, EVIL),), ()):
+                yield "docs/index.html", {**context, "words": EVIL, "found": found}
+        else:
+            yield "docs/page.html", context
     yield (
         "docs/page.html",
         {
@@ -58,8 +64,8 @@ def of_reference(field: Field) -> Iterator[tuple[str, dict[str, Any]]]:
         Operation(put, (EVIL, f"`{EVIL}`"), (field,), "201 Created", EVIL, EVIL),
         Operation(get, ("Read",), (), "204 No Content", "curl", ""),
     )
-    for groups in ((group, none), ()):
-        yield "docs/reference.html", {"groups": groups, "example": EVIL, **at("/api/docs")}
+    for groups, first in (((group, none), Exchange(EVIL, EVIL)), ((), None)):
+        yield "docs/reference.html", {"groups": groups, "first": first, "example": EVIL, **at("/api/docs")}
     for found, calls in ((group, described), (none, ())):
         yield "docs/calls.html", {"groups": (group, none), "group": found, "calls": calls, **at("/api/docs")}
     for problems in (PROBLEMS.values(), (PROBLEMS["quota"],)):

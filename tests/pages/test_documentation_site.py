@@ -109,6 +109,19 @@ def test_anchors_of_a_page_that_was_split_lead_to_the_section_on_its_new_page(br
     }
 
 
+def test_a_search_leads_to_the_sections_that_have_all_its_words(app: FastAPI, browser: Browser) -> None:
+    visitor = browser()
+    found = re.findall(r'<li>\s*<a href="(/[^"]+)">([^<]+)</a>', visitor.get("/docs?q=damaged+FILES").text)
+    texts = {address: visitor.get(address).text.casefold() for address, _ in found}
+
+    assert found[0] == ("/docs/administer/backup#damaged-files", "Damaged files")  # has them in its title
+    assert [address for address, text in texts.items() if "damaged" not in text or "files" not in text] == []
+    assert all(urldefrag(each)[1] in ("", *anchors_at(app, urldefrag(each)[0])) for each in texts)
+    nothing = visitor.get("/docs?q=<b>zebra").text
+    assert "0 sections with “&lt;b&gt;zebra”" in nothing
+    assert "Start a server" in visitor.get("/docs?q=+").text
+
+
 def test_only_pictures_are_served_from_their_folder(browser: Browser) -> None:
     visitor = browser()
 
