@@ -1,7 +1,9 @@
 """The rules of a challenge in sentences: what follows from the settings of its phases, the organisers' text, the terms."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
 
 from sqlalchemy.orm import Session
 
@@ -36,8 +38,8 @@ class RulesOfPhase:
 
 
 @dataclass(frozen=True, slots=True)
-class Detail:
-    """Sentences that the same phases say of a subject. image_sets: of these phases; empty if all of them say so."""
+class Said:
+    """What the same phases say of a subject. image_sets: of these phases; empty if all of them say so."""
 
     image_sets: tuple[str, ...]
     sentences: tuple[str, ...]
@@ -45,16 +47,15 @@ class Detail:
 
 @dataclass(frozen=True, slots=True)
 class ComparedRule:
-    """What the phases say of one subject: each in a few words, and whatever there is to add, once."""
+    """What the phases say of one subject; shorts: in a few words, phases that follow each other together, with their number."""
 
     title: str
-    shorts: tuple[str, ...]  # by phase; empty where one says nothing
-    details: tuple[Detail, ...]
+    shorts: tuple[tuple[Said, int], ...]
+    details: tuple[Said, ...]
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether all phases say the same in short."""
-        return len(set(self.shorts)) == 1
+
+SUMMARY: Final = ("Dates", "Who may submit", "Quota", "Results of a method", "What is shown of a score")
+"""The rules that most people look for, in the order in which they do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,28 +70,40 @@ class RulesView:
     terms_version: int | None
 
     @property
-    def compared(self) -> tuple[ComparedRule, ...]:
+    def compared(self) -> Mapping[str, ComparedRule]:
         """The rules of all phases by subject."""
         said = {each.phase.image_set: {rule.title: rule for rule in each.rules} for each in self.phases}
         titles = dict.fromkeys(title for rules in said.values() for title in rules)
-        return tuple(
-            _compared(title, {image_set: rules.get(title) for image_set, rules in said.items()})
+        return {
+            title: _compared(title, {image_set: rules.get(title) for image_set, rules in said.items()})
             for title in titles
-        )
+        }
+
+    @property
+    def summary(self) -> tuple[ComparedRule, ...]:
+        """The rules that say most, those of `SUMMARY`."""
+        compared = self.compared
+        return tuple(compared[title] for title in SUMMARY if title in compared)
 
 
 def _compared(title: str, said: Mapping[str, Rule | None]) -> ComparedRule:
     """Put together what phases say of a subject. said: by their image sets."""
     details: dict[tuple[str, ...], list[str]] = {}
-    more = {image_set: rule.sentences[1:] if rule else () for image_set, rule in said.items()}
-    for sentence in dict.fromkeys(sentence for sentences in more.values() for sentence in sentences):
-        those = tuple(image_set for image_set, sentences in more.items() if sentence in sentences)
+    every = {image_set: rule.sentences if rule else () for image_set, rule in said.items()}
+    for sentence in dict.fromkeys(sentence for sentences in every.values() for sentence in sentences):
+        those = tuple(image_set for image_set, sentences in every.items() if sentence in sentences)
         details.setdefault(those if len(those) < len(said) else (), []).append(sentence)
     return ComparedRule(
         title,
-        tuple(rule.short if rule else "" for rule in said.values()),
-        tuple(Detail(image_sets, tuple(sentences)) for image_sets, sentences in details.items()),
+        tuple(_in_short(said)),
+        tuple(Said(image_sets, tuple(sentences)) for image_sets, sentences in details.items()),
     )
+
+
+def _in_short(said: Mapping[str, Rule | None]) -> Iterator[tuple[Said, int]]:
+    for short, those in groupby(said.items(), key=lambda pair: pair[1].short if pair[1] else ""):
+        image_sets = tuple(image_set for image_set, _ in those)
+        yield Said(image_sets if len(image_sets) < len(said) else (), (short,)), len(image_sets)
 
 
 def rules_of(
@@ -211,15 +224,14 @@ def _quota(phase: PhaseView) -> Rule:
     )
 
 
-def _visibility(phase: PhaseView) -> Rule:
-    private = "A method and its results are private until its team makes it public."
-    now = DISCLOSURE_LEVELS[current_disclosure(phase)]
+def shown_of_scores(phase: PhaseView) -> tuple[str, ...]:
+    """Return what participants see of scores, and what of it changes when, in sentences."""
     if phase.is_over and phase.details_at_close:
-        found = ["The phase is over, and everything about its scores is shown.", private]
+        found = ["The phase is over, and everything about its scores is shown."]
     elif phase.is_over and phase.is_held_out:
-        found = ["The phase is over: each class and the mean are shown, in tenths of a percent.", private]
+        found = ["The phase is over: each class and the mean are shown, in tenths of a percent."]
     else:
-        found = [now.rule, private]
+        found = [DISCLOSURE_LEVELS[current_disclosure(phase)].rule]
         if phase.only_complete and phase.is_held_out:
             found.append("Scores of classes are shown only for results with predictions for all of them.")
         found.extend(_later(phase))
@@ -234,7 +246,13 @@ def _visibility(phase: PhaseView) -> Rule:
         found.append(
             "The overview says how many bits of the hidden annotation any team can have learnt from its scores."
         )
-    return Rule("What is shown of a score", now.shown.removesuffix("."), tuple(found))
+    return tuple(found)
+
+
+def _visibility(phase: PhaseView) -> Rule:
+    private = "A method and its results are private until its team makes it public."
+    short = DISCLOSURE_LEVELS[current_disclosure(phase)].shown.removesuffix(".")
+    return Rule("What is shown of a score", short, (*shown_of_scores(phase), private))
 
 
 def _later(phase: PhaseView) -> tuple[str, ...]:

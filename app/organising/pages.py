@@ -9,6 +9,7 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, Field
 
 from app.challenges.challenges import organised_phase
+from app.challenges.rules import shown_of_scores
 from app.core.access import Action, Actor
 from app.evaluation import rescoring
 from app.evaluation.rescoring import RescoreChoice, UndecidedCursor
@@ -85,7 +86,15 @@ def _phases(
 ) -> Response:
     view = organising_overview.phases_of(platform, actor, challenge, following)
     strips = {row.phase.id: covers.first_thumbnails(platform, row.phase) for row in view.phases}
-    return render(request, template, view=view, strips=strips, following=following, form=form or Form())
+    return render(
+        request,
+        template,
+        view=view,
+        strips=strips,
+        following=following,
+        form=form or Form(),
+        shown_of_scores=shown_of_scores,
+    )
 
 
 @router.get("/phases/{phase_id}/ground-truth")

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from app.challenges.pictures_from import UNSAID
+from app.challenges.rules import shown_of_scores
 from app.core.access import View
 from app.evaluation.rescoring import UndecidedCursor
 from app.intake.reports import (
@@ -177,7 +178,15 @@ def of_organisers(phases: tuple[OrganiserPhase, ...]) -> Iterator[Sample]:
         yield "organisers/changes.html", {"view": answer, "shown": DRAWN[0]}
     for page in ("organisers/phases.html", "organisers/ground_truth.html"):
         for phase_list in (listed, replace(listed, is_viewed=True), nothing):
-            yield page, {"view": phase_list, "strips": STRIPS, "following": UndecidedCursor(1, 7)}
+            yield (
+                page,
+                {
+                    "view": phase_list,
+                    "strips": STRIPS,
+                    "following": UndecidedCursor(1, 7),
+                    "shown_of_scores": shown_of_scores,
+                },
+            )
 
     table = SubmissionTable("VOC2007", EVIL, ("val", "test"), ("detection",), ROWS, "x", is_viewed=False)
     words = {

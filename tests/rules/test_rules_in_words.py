@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from app.challenges.challenges import PhaseView
 from app.challenges.disclosure import DISCLOSURE_LEVELS
 from app.challenges.rules import RulesOfPhase, RulesView, rules_of
 from app.models import Disclosure, Quota
@@ -131,20 +132,31 @@ def test_nothing_is_said_to_become_public_of_a_phase_that_never_closes() -> None
     assert not [sentence for sentence in sentences(endless) if "become" in sentence]
 
 
-def test_rules_that_image_sets_share_are_said_once_and_others_side_by_side() -> None:
-    phases = tuple(
-        RulesOfPhase(each, rules_of(each, approves_teams=False), 1024, Limits()) for each in (PHASE, VAL)
-    )
-    rules = {rule.title: rule for rule in RulesView("a", "A", phases, "", None, None).compared}
+def view_of(*phases: PhaseView) -> RulesView:
+    """The rules of a challenge with these phases."""
+    rules = (RulesOfPhase(each, rules_of(each), 1024, Limits()) for each in phases)
+    return RulesView("a", "A", tuple(rules), "", None, None)
 
-    assert rules["Ranks"].is_shared
+
+def test_what_image_sets_say_alike_is_said_once_and_names_them() -> None:
+    rules = view_of(PHASE, VAL).compared
+
     [ranks] = rules["Ranks"].details
-    assert (ranks.image_sets, len(ranks.sentences)) == ((), 1)
-    assert not rules["Dates"].is_shared
-    assert rules["Who may submit"].shorts[1] == "Anyone with an account"
-    assert [each.image_sets for each in rules["Quota"].details] == [(PHASE.image_set,)]
-    assert all(
-        set(each.image_sets) <= {PHASE.image_set, VAL.image_set}
-        for rule in rules.values()
-        for each in rule.details
+    assert (ranks.image_sets, len(ranks.sentences)) == ((), 2)
+    assert [each.image_sets for each in rules["Quota"].details] == [(PHASE.image_set,), (VAL.image_set,)]
+    assert {sentence for rule in rules.values() for each in rule.details for sentence in each.sentences} == (
+        sentences(PHASE) | sentences(VAL)
     )
+
+
+def test_the_summary_joins_image_sets_that_follow_each_other_with_the_same_rule() -> None:
+    pilot = replace(HELD_OUT, image_set="pilot")
+    summary = {rule.title: rule.shorts for rule in view_of(VAL, pilot, HELD_OUT).summary}
+
+    assert len(summary) == 5
+    assert [(each.image_sets, each.sentences, number) for each, number in summary["Who may submit"]] == [
+        ((VAL.image_set,), ("Anyone with an account",), 1),
+        (("pilot", HELD_OUT.image_set), ("Anyone with a confirmed e-mail address",), 2),
+    ]
+    [(alone, number)] = view_of(VAL).summary[0].shorts
+    assert (alone.image_sets, number) == ((), 1)
