@@ -35,9 +35,18 @@ from app.models import (
     RunAnalysis,
 )
 from app.people.teams import is_public
-from app.results import exhibits
 from app.results.analyses import AnalysisView, ClassErrors, SweepView, analysis_view
-from app.results.exhibits import CURVES, CurveView, ExhibitView, RocView, curve_view, exhibits_of, roc_view
+from app.results.exhibits import (
+    CURVES,
+    CurveView,
+    ExhibitView,
+    RocView,
+    curve_view,
+    exhibits_of,
+    includes_difficult,
+    roc_view,
+    with_difficult,
+)
 from app.results.recording import is_on_board
 from app.results.scores import RunScores, load_headlines, load_scores
 from app.web.charts.bars import Bar, Legend, bar_chart
@@ -81,12 +90,14 @@ class PublishedRun:
 class ResultDetail:
     """The details below a run's scores: curves, figures of the analysis, tables, and matrices.
 
-    drawn: the classes with curves; names: all classes that can be drawn.
+    drawn: the classes with curves; names: all classes that can be drawn; difficult: the scores of classes with difficult objects
+    included, and of all under "mean".
     """
 
     names: tuple[str, ...]
     drawn: tuple[str, ...]
     curves: Figure | None
+    difficult: Mapping[str, float | None]
     exhibits: tuple[ExhibitView, ...]
     analysis: AnalysisView
     errors: Figure | None
@@ -438,7 +449,10 @@ def detail(
         names=names,
         drawn=drawn,
         curves=curves_figure([(name, values[name], curves[name]) for name in drawn if name in curves]),
-        exhibits=exhibits_of([each for each in stored if each["kind"] not in exhibits.CURVES]),
+        difficult=with_difficult(stored),
+        exhibits=exhibits_of(
+            [each for each in stored if each["kind"] not in CURVES and not includes_difficult(each)]
+        ),
         analysis=analysis,
         errors=errors_figure([(EVERY, analysis.errors_of(None))]),
         sweeps=tuple(sweep_figure(group) for group in analysis.sweeps_of([None, *drawn])),
@@ -446,4 +460,4 @@ def detail(
 
 
 def _curves(stored: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {each["class_name"]: view_of(each) for each in stored if each["kind"] in exhibits.CURVES}
+    return {each["class_name"]: view_of(each) for each in stored if each["kind"] in CURVES}

@@ -101,10 +101,18 @@ def table_view(table: heldout_scoring.ScoreTable) -> ExhibitView:
     return ExhibitView(table.kind, table.title, tuple(rows), total)
 
 
-def with_difficult(tables: Iterable[Mapping[str, Any]]) -> Mapping[str, float | None]:
-    """Return the values with difficult objects included, from a run's tables of scores; the mean is under "mean"."""
-    every = (from_plain(heldout_scoring.ScoreTable, one) for one in tables)
-    return next((dict(table.rows) for table in every if table.includes_difficult), {})
+def with_difficult(stored: Iterable[Mapping[str, Any]]) -> Mapping[str, float | None]:
+    """Return the values with difficult objects included, from a run's exhibits; the mean is under "mean"."""
+    tables = (from_plain(heldout_scoring.ScoreTable, one) for one in stored if includes_difficult(one))
+    return next((dict(table.rows) for table in tables), {})
+
+
+def includes_difficult(stored: Mapping[str, Any]) -> bool:
+    """Whether a stored exhibit is the table of scores with difficult objects included."""
+    return (
+        stored["kind"] == heldout_scoring.ScoreTable.kind
+        and from_plain(heldout_scoring.ScoreTable, stored).includes_difficult
+    )
 
 
 def curve_view(curve: heldout_scoring.Curve) -> CurveView:

@@ -56,6 +56,7 @@ def detail(run: RunView) -> ResultDetail:
         names=tuple(CLASSES),
         drawn=("car", "cat"),
         curves=curves_figure([("car", 0.71, curve), (EVIL, None, curve)]),
+        difficult={"aeroplane": 0.4, "mean": 0.3},
         exhibits=tuple(each for each in shown(run)[1:] if "curve" not in each.kind),
         analysis=found,
         errors=errors_figure([(EVERY, found.errors_of(None))]),

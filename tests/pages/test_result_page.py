@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 import heldout_scoring
 from app.models import Board, ClassScore, Exhibit, Result, ResultState, Run, RunState, Submission, Upload
 from app.platform import Platform
+from heldout_scoring.scores import DIFFICULT_INCLUDED
 from heldout_scoring.stored import to_plain
 from tests.pages.statements import asked
 from tests.system.rows import Rows, made
@@ -44,6 +45,11 @@ def add_results(rows: Rows, submission_id: int, competitions: range) -> None:
             for place, name in enumerate(CLASSES):
                 content = CURVE | {"class_name": name}
                 session.add(Exhibit(run_id=run.id, position=place, kind="curve", content=content))
+            for place, (title, value) in enumerate({"AP": 0.5, f"AP, {DIFFICULT_INCLUDED}": 0.437}.items()):
+                table = heldout_scoring.ScoreTable(title, tuple((name, value) for name in CLASSES))
+                session.add(
+                    Exhibit(run_id=run.id, position=100 + place, kind=table.kind, content=to_plain(table))
+                )
             result.state = ResultState.SCORED
             result.published_run_id, result.published_generation = run.id, 1
 
@@ -95,3 +101,13 @@ def test_a_result_that_is_not_shown_in_detail_links_to_its_details(
 
     assert f'href="/submissions/{submissions.ten}?competition=9#result-' in page
     assert f'href="/submissions/{submissions.ten}?competition=3#result-' not in page
+
+
+def test_scores_with_difficult_objects_are_a_column_beside_the_others(
+    submissions: Submissions, browser: Callable[[], TestClient]
+) -> None:
+    page = browser().get(f"/submissions/{submissions.ten}", params={"competition": 5}).text
+    [classes] = [table for table in page.split("<table")[1:] if "class 7" in table]
+
+    assert classes.count("43.7") == len(CLASSES)
+    assert DIFFICULT_INCLUDED not in page
