@@ -22,6 +22,15 @@ from app.platform import Platform
 
 
 @dataclass(frozen=True, slots=True)
+class MissingFiles:
+    """Images or annotation that nobody can download of these image sets, for one reason."""
+
+    what: str
+    image_sets: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class DataPage:
     """What a challenge offers for download, as the reader may have it."""
 
@@ -48,6 +57,21 @@ class DataPage:
             task: tuple(tuple(each for each in found if each.task == task) for found in of_phases)
             for task in tasks
         }
+
+    @property
+    def downloads(self) -> tuple[FileView | ImageArchive | MadeArchive, ...]:
+        """What has a checksum: files of the organisers, and the archives that the server makes."""
+        made = (self.kit, *(file for each in self.phases for file in (each.archive, each.annotation)))
+        return (*(file for file in made if file), *self.files)
+
+    @property
+    def missing(self) -> tuple[MissingFiles, ...]:
+        """What nobody can download, and why."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for phase in self.phases:
+            for each in phase.not_offered:
+                found.setdefault((each.what, each.reason), []).append(phase.image_set)
+        return tuple(MissingFiles(what, tuple(sets), reason) for (what, reason), sets in found.items())
 
 
 def data_page(platform: Platform, actor: Actor, code: str) -> DataPage:
@@ -97,7 +121,4 @@ def checksums(platform: Platform, actor: Actor, code: str) -> str:
     Raises NotFoundError.
     """
     page = data_page(platform, actor, code)
-    found: list[FileView | ImageArchive | MadeArchive | None] = [
-        *page.files, page.kit, *(file for each in page.phases for file in (each.archive, each.annotation))
-    ]  # fmt: skip
-    return "".join(f"{each.sha256}  {each.name}\n" for each in found if each and each.sha256)
+    return "".join(f"{each.sha256}  {each.name}\n" for each in page.downloads if each.sha256)

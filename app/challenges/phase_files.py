@@ -217,13 +217,18 @@ def _archive_of(session: Session, phase: PhaseView, refused: Exception | None) -
 
 def not_offered(phase: PhaseView, made: PhaseFiles, files: Sequence[FileView]) -> Iterator[NotOffered]:
     """Yield what of a phase's images and annotation nobody can download. files: of its challenge, which may have either."""
-    offered = {each.kind for each in files if each.image_set in (None, phase.image_set)}
+    own = {each.kind for each in files if each.image_set == phase.image_set}
+    offered = own | {each.kind for each in files if each.image_set is None}
     if made.archive is None and not offered & {FileKind.IMAGES, FileKind.BOTH}:
         in_gallery = "Not offered as a file, but you can look at them one by one."
         yield NotOffered("images", in_gallery if made.gallery else "The organisers do not offer them here.")
-    if made.annotation is None and not offered & {FileKind.ANNOTATION, FileKind.BOTH}:
+    # annotation for all image sets, such as that of a training set, is not the hidden one
+    if made.annotation is None and not (own if phase.is_held_out else offered) & {
+        FileKind.ANNOTATION,
+        FileKind.BOTH,
+    }:
         if phase.is_held_out:
-            reason = f"Hidden: the server scores results on {phase.image_set} with it."
+            reason = "Hidden: the server scores results with it."
         elif phase.state is PhaseState.UPCOMING:
             reason = f"Public from the opening on, {phase.opens_at:{MINUTE}}."
         else:

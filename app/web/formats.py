@@ -1,6 +1,7 @@
 """Formats of numbers, times, sizes and names on pages."""
 
 import re
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -310,6 +311,7 @@ FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "score": score,
     "sentence": sentence,
     "shade": shade,
+    "shell": shlex.quote,
     "short": short,
     "signed": signed,
     "task_words": task_words,

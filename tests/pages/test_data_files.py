@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from starlette.testclient import TestClient
 
 from app.challenges.availability import Availability, Moment, Stage
 from app.challenges.challenges import phase_page
+from app.challenges.phase_files import not_offered
 from app.core.errors import StorageFullError
 from app.intake.importing import TreeImport, import_tree
 from app.main import create_app
@@ -33,6 +34,7 @@ from app.models import (
     DataDownload,
     DataFile,
     Disclosure,
+    FileKind,
     Phase,
     PictureSource,
     Team,
@@ -43,8 +45,10 @@ from app.organising import roles
 from app.people.teams import own_or_new_team
 from app.platform import Platform
 from app.storage import FolderStorage
+from tests.pages.data_samples import BARE, FILE
 from tests.pages.picture_trees import deliver, tree_with_pictures
 from tests.pages.test_accounts import registered
+from tests.pages.views import PHASE, VAL
 from tests.system.kits import IMAGES, small_kit
 
 NOW = datetime(2026, 11, 25, tzinfo=UTC)
@@ -547,6 +551,21 @@ def test_curl_resumes_a_download_that_was_interrupted(place: Place, tmp_path: Pa
     assert target.read_bytes() == content
 
 
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+def test_the_commands_of_the_page_load_all_files_and_check_them(place: Place, tmp_path: Path) -> None:
+    name = "John's $HOME.zip"
+    place.offer(name=name)
+    page = place.people["visitor"].get("/challenges/oak/data").text
+    commands = unescape(page.split("<code>at=")[1].split("</code>")[0]).splitlines()[1:]
+
+    with served(place.platform) as address:
+        command = "\n".join([f"at={address}/challenges/oak", *commands])
+        done = subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True, capture_output=True, text=True)
+
+    assert (tmp_path / name).read_bytes() == CONTENT
+    assert f"{name}: OK" in done.stdout
+
+
 @pytest.mark.parametrize(
     "name", ["page.html", "image.svg", 'a"; filename="x.html', "ü\u202egpj.exe", "..hidden", "run.js"]
 )
@@ -758,11 +777,18 @@ def test_what_is_not_offered_is_said_with_the_reason(place: Place, tmp_path: Pat
 
     assert hidden == {
         "images": "The organisers do not offer them here.",
-        "annotation": "Hidden: the server scores results on test with it.",
+        "annotation": "Hidden: the server scores results with it.",
     }
     assert all(reason in page for reason in hidden.values())
     assert before == {"annotation": "Public, and being packed: it will be here within minutes."}
     assert after == {}
+
+
+def test_annotation_for_all_image_sets_is_not_that_of_a_held_out_one() -> None:
+    training = replace(FILE, kind=FileKind.BOTH, image_set=None)
+
+    assert [each.what for each in not_offered(PHASE, BARE, [training])] == ["annotation"]
+    assert not [*not_offered(VAL, BARE, [training])]
 
 
 def test_spooling_a_large_form_to_a_full_disk_is_an_error_that_says_so(
