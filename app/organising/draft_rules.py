@@ -627,7 +627,8 @@ def _sentences(
     yield f"{what.title} is a challenge in {tasks}, {tracks}."
     roles = {word: [each.name for each in sets if each.role == role] for word, role in ROLES.items()}
     for_what = [f"{_listed(names)}, whose annotation is {word}" for word, names in roles.items() if names]
-    yield f"Participants submit results for {', and for '.join(for_what)}."
+    if for_what:
+        yield f"Participants submit results for {', and for '.join(for_what)}."
     yield _dates(rules, sets)
     quotas = quotas_of(rules)
     if quotas:
@@ -641,11 +642,12 @@ def _sentences(
 
 
 def _dates(rules: RulesChoice, sets: Sequence[FoundSet]) -> str:
-    names = _listed([each.name for each in main_sets(sets)]) or "The phase"
+    names = _listed([each.name for each in main_sets(sets)])
+    phase = f"The phase {names}" if names else "The phase"
     opens = f"opens on {date_in_words(rules.opens_at)}" if rules.opens_at else "opens with the challenge"
     if rules.closes_at is None:
-        return f"The phase {names} {opens} and has no closing date."
-    return f"The phase {names} {opens} and closes on {date_in_words(rules.closes_at)}."
+        return f"{phase} {opens} and has no closing date."
+    return f"{phase} {opens} and closes on {date_in_words(rules.closes_at)}."
 
 
 def _shown(choice: ScoringChoice) -> Iterator[str]:

@@ -106,7 +106,7 @@ def test_a_draft_is_changed_by_a_file_and_keeps_whom_it_invites(place: Place) ->
     assert applied["differences"] == [], applied
     step = place.organiser.get(f"{NEW}/{code}/rules").text
     assert "@example.org" in step
-    assert "val: this phase has dates, quotas and disclosure of their own" in words(step)
+    assert "val has dates, quotas and disclosure of its own" in words(step)
     assert "name: lion" in exported(place, code)
 
 

@@ -228,6 +228,13 @@ def test_everything_is_said_in_plain_english() -> None:
     )
 
 
+def test_what_is_said_before_the_images_have_arrived_names_no_image_set() -> None:
+    said = draft_rules.in_words(what(), scoring(), rules(), ())
+
+    assert "Participants submit" not in said
+    assert "each task. The phase opens with the challenge and has no closing date. A team, and" in said
+
+
 def test_the_page_says_no_more_of_hidden_annotation_than_how_many_images_it_has() -> None:
     page = draft_rules.page_of(what(), scoring(), rules(annotation_licence="CC0-1.0"), SETS)
 
