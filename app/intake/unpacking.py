@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from app.images.decoding import MAX_PIXELS, PictureError, check_beginning, is_cut_off
 from app.images.matching import SUFFIXES
+from app.intake.formats.image_sets import set_of_archive
 from app.intake.reports import IMAGES, ROLES
 from heldout_scoring import Limits, Problem, Problems, Rule, SubmissionError
 from heldout_scoring.archives.opening import is_archive, type_of, walk
@@ -30,7 +31,8 @@ _PACKED: Final = re.compile(
 _SPREADSHEET: Final = re.compile(r"\.(xlsx?|xlsm|xlsb|ods|numbers)$", re.IGNORECASE)
 _SAVE_AS: Final = Rule("a spreadsheet, which is not read; save it as CSV in UTF-8, and send that")
 _TWICE: Final = Rule(
-    "this file was sent twice; if two archives have a file of this name, put the content of each into a folder of its own"
+    "this file was sent twice; if two archives have a file of this name, call each after its image set, such as train.zip and val.zip, or put its "
+    "content into a folder of its own"
 )
 _PART: Final = re.compile(r"\.(z\d\d|\d{3}|part\d+\.rar|r\d\d)$", re.IGNORECASE)
 _OF_SYSTEMS: Final = frozenset(
@@ -230,7 +232,7 @@ def digest_of(content: bytes) -> bytes:
 
 
 def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Iterator[SentContent]:
-    """Every file of an archive or a folder, or the file itself."""
+    """Every file of an archive or a folder, or the file itself. What is in an archive that is called like an image set is in a folder of that name."""
     if _SPREADSHEET.search(file.name) and not file.path.is_dir():
         raise SubmissionError(Problem("spreadsheet", _SAVE_AS, file.name))
     if not file.path.is_dir() and not is_archive(file.path):
@@ -239,24 +241,27 @@ def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Itera
             raise SubmissionError(Problem("unsupported-type", Rule(f"{kind}; {_WAY_OUT}"), file.name))
         yield alone
         return
+    is_json = file.name.lower().endswith((".json.gz", ".json.xz"))
+    above = "" if is_json or file.path.is_dir() else set_of_archive(file.name)
     for member in walk(
         file.path,
         limits.of_an_archive,
         problems,
         name=file.name,
-        json=file.name.lower().endswith((".json.gz", ".json.xz")),
+        json=is_json,
         names_of_tools=True,
     ):
         if any(part in _OF_SYSTEMS or part.startswith(".") for part in member.name.split("/")):
             continue
-        content = SentContent(member.name, member.read(), member.modified)
+        name = f"{above}/{member.name}" if above else member.name
+        content = SentContent(name, member.read(), member.modified)
         if _SPREADSHEET.search(member.name):
-            problems.add(Problem("spreadsheet", _SAVE_AS, member.name))
+            problems.add(Problem("spreadsheet", _SAVE_AS, name))
         elif content.type is None:
             yield content
         else:
             message = "an archive or a compressed file within an archive or a folder; send it alone"
-            problems.add(Problem("nested-archive", Rule(message), member.name))
+            problems.add(Problem("nested-archive", Rule(message), name))
 
 
 def _kind_that_is_not_read(file: SentContent) -> str | None:

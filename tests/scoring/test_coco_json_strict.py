@@ -284,6 +284,50 @@ def test_results_that_stand_twice_are_refused(count: int, monkeypatch: pytest.Mo
     assert without_the_fast_parser(monkeypatch, results(masks=False), text)[1] == found
 
 
+DOUBLED = {
+    "bbox": (b'"bbox": [', b'"bbox": [1, 2, 3, 4], "bbox": ['),
+    "image_id": (b'"image_id"', b'"im\\u0061ge_id": 3, "image_id"'),
+    "iscrowd": (b'"iscrowd": 0, ', b'"iscrowd": 1, "iscrowd": 0, '),
+    "counts": (b'"counts"', b'"id": 9, "counts"'),
+}
+"""A field that stands twice in an entry, in letters or in another way; the last is of another object in the entry."""
+
+
+@pytest.mark.parametrize("name", DOUBLED)
+@pytest.mark.parametrize("masks", [False, True])
+def test_fields_that_stand_twice_in_an_annotation_are_told_with_its_place(
+    name: str, *, masks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, after = instances(annotations=OBJECTS).rsplit(DOUBLED[name][0], 1)
+    text = DOUBLED[name][1].join((before, after))
+    place = "annotations[3] (id 4, image 12)"
+
+    found = annotation(masks=masks)(text)
+
+    if name == "counts":
+        assert isinstance(found, tuple)
+    else:
+        assert [each[1] for each in found] == [
+            f"instances.json: {place}: '{name}' stands twice; leave one out"
+        ]
+    assert found == without_the_fast_parser(monkeypatch, annotation(masks=masks), text)
+
+
+@pytest.mark.parametrize(("name", "place"), [("file_name", "images[0]"), ("name", "categories[0]")])
+def test_fields_that_stand_twice_in_images_and_categories_are_told(name: str, place: str) -> None:
+    images = [{**each, "file_name": f"{each['id']}.jpg"} for each in IMAGES]
+    text = instances(annotations=OBJECTS, images=images).replace(
+        f'"{name}"'.encode(), f'"{name}": "x", "{name}"'.encode(), 1
+    )
+
+    with pytest.raises(SubmissionError) as refused:
+        read_instances(text)
+
+    [said] = [each.message for each in refused.value.problems]
+    assert said.startswith(place)
+    assert said.endswith(f"'{name}' stands twice; leave one out")
+
+
 def test_an_id_that_stands_twice_is_found_in_a_large_file() -> None:
     objects = [{**OBJECTS[0], "id": number} for number in range(3_000)]
     objects[-2] = {**objects[5], "image_id": 3}

@@ -20,7 +20,8 @@ from app.intake.formats.reading import CVAT, AnnotatedSet, Reading, Size, is_cla
 from app.intake.formats.voc_files import SIZE_IS_0, EncodingProblem, as_utf8, files_with_root
 from heldout_scoring import Problem, Rule
 
-_SHAPES: Final = ("polyline", "points", "cuboid", "ellipse", "skeleton")
+_SKELETON: Final = "skeleton"
+_SHAPES: Final = ("polyline", "points", "cuboid", "ellipse", _SKELETON)
 _CORNERS: Final = ("xtl", "ytl", "xbr", "ybr")
 _VIDEO: Final = "CVAT for video (tracks) is not read; export as CVAT for images 1.1 or as COCO 1.0"
 
@@ -59,6 +60,7 @@ class _Reader:
     set: DrawnSet | None = None
     size: Size | None = None
     tracks: int = 0
+    skeletons: int = 0  # that begin and do not end yet
     groups: dict[tuple[str, str, str], list[list[float]]] = field(default_factory=dict)
 
     def parse(self) -> None:
@@ -90,15 +92,17 @@ class _Reader:
 
     def _begin(self, name: str, attributes: dict[str, str]) -> None:
         self.tracks += name == "track"
+        self.skeletons += name == _SKELETON
         try:
             if name == "image":
                 self._take_image(attributes)
-            elif self.set is not None:
+            elif self.set is not None and self.skeletons == (name == _SKELETON):
                 self._take_shape(self.set, name, attributes)
         except _WrongError as error:
             self._say("bad-attribute", error.args[0], self.parser.CurrentLineNumber)
 
     def _end(self, name: str) -> None:
+        self.skeletons -= name == _SKELETON
         if name == "image" and self.set is not None:
             for (image, label, _), polygons in self.groups.items():
                 self.set.objects.append(DrawnObject.of_polygons(image, label, polygons))
@@ -148,9 +152,8 @@ class _Reader:
         return int(width), int(height)
 
     def _take_shape(self, found: DrawnSet, name: str, attributes: Mapping[str, str]) -> None:
-        if name in _SHAPES:
-            found.left[name] += 1
         if name not in ("box", "polygon", "mask", "tag"):
+            found.left[name if name in _SHAPES else "others"] += name != "attribute"
             return
         label = _text(attributes, "label")
         if not is_class_name(label):

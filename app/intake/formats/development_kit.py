@@ -18,7 +18,7 @@ import numpy as np
 import heldout_scoring
 from app.images.matching import SUFFIXES
 from app.intake.formats import label_images
-from app.intake.formats.image_sets import USUAL_SETS, set_of_folder
+from app.intake.formats.image_sets import NO_SUBSET, USUAL_SETS, set_of_file, set_of_folder
 from app.intake.formats.label_images import LabelClasses, Labels
 from app.intake.formats.pictures import sizes_of_pictures
 from app.intake.formats.reading import OUTSIDE, VOC, AnnotatedSet, ListedImages, Reading, known_size
@@ -108,7 +108,7 @@ def read(reading: Reading) -> Iterator[AnnotatedSet]:
     for kit in kits:
         kit.lay_out()
         for image_set, lists in kit.sets.items():
-            kit.list_images(lists)
+            kit.list_images(image_set, lists)
             yield from kit.read(image_set, lists)
         kit.tell()
 
@@ -265,8 +265,9 @@ class _Kit:
     def _called(self, found: Mapping[str, list[_List]]) -> Mapping[str, list[_List]]:
         """The sets by the usual word for each, such as val for valid; two lists never become one set."""
         called: dict[str, list[_List]] = {}
+        above = set_of_file(self.root / "_", self.reading.root, NO_SUBSET)
         for name, lists in sorted(found.items()):
-            usual = (set_of_folder(name) if name.isalpha() else "") or name
+            usual = above if name == NO_SUBSET else (set_of_folder(name) if name.isalpha() else "") or name
             paths = [each.path for each in (*called.get(usual, ()), *lists) if each.path]
             if usual in called:
                 words = f"this list and {{}} would both be the image set {usual}; send one of them, or call them otherwise"
@@ -274,6 +275,8 @@ class _Kit:
                 self.reading.problems.add(Problem("two-sets", rule, self.reading.name(paths[-1])))
                 self.reading.use(*paths)
             else:
+                for each in paths:
+                    self.reading.note_set(self.reading.name(each), usual)
                 called[usual] = [replace(each, name=each.name.removesuffix(name) + usual) for each in lists]
         return called
 
@@ -344,7 +347,7 @@ class _Kit:
             self.names[target.relative_to(self.folder).as_posix()] = path
         return target
 
-    def list_images(self, lists: Iterable[_List]) -> None:
+    def list_images(self, image_set: str, lists: Iterable[_List]) -> None:
         """Write the lists of an image set in place of another's. An image without annotation is a problem of the line that names it."""
         shutil.rmtree(self.folder / LISTS, ignore_errors=True)
         missing: set[str] = set()
@@ -355,6 +358,9 @@ class _Kit:
                     written.append("" if line is None else line.text)
                     continue
                 self.listed.add(line.image)
+                for files in (self.annotations, self.masks):
+                    if line.image in files:
+                        self.reading.note_set(self.reading.name(files[line.image]), image_set)
                 name = self.images.get(line.image, line.image)
                 if (
                     each.task != "Segmentation"

@@ -78,16 +78,21 @@ class DrawnSet:
             yield AnnotatedSet(self.name, layout, self.source, self._classes(reading, names.of), files)
 
     def _tell(self, reading: Reading) -> None:
-        if self.left:
-            kinds = ", ".join(sorted(self.left))
-            words = f"{self.left.total():,} shapes are left out, because only boxes and polygons are read: {kinds}"
+        if kinds := ", ".join(sorted(+self.left)):
+            count = "1 shape is" if self.left.total() == 1 else f"{self.left.total():,} shapes are"
+            words = f"{count} left out, because only boxes and polygons are read: {kinds}"
             reading.problems.warn(Problem("other-shape", Rule(words), self.source))
         if self.rotated:
             count = "1 box is" if self.rotated == 1 else f"{self.rotated:,} boxes are"
             words = f"{count} rotated; what is read is the upright box before the rotation"
             reading.problems.warn(Problem("rotated-box", Rule(words), self.source))
         if self.tags and self.objects:
-            words = f"{len(self.tags):,} classes of whole images are left out, because there are objects"
+            count = (
+                "1 class of a whole image is"
+                if len(self.tags) == 1
+                else f"{len(self.tags):,} classes of whole images are"
+            )
+            words = f"{count} left out, because there are objects"
             reading.problems.warn(Problem("image-tags", Rule(words), self.source))
         without = sum(each.mask is None for each in self.objects)
         if 0 < without < len(self.objects):

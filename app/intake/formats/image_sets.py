@@ -20,6 +20,7 @@ _SETS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )  # fmt: skip
 USUAL_SETS: Final = (*_SETS, "test-dev")
+NO_SUBSET: Final = "default"  # a list of CVAT with the images of no subset
 _HELD_OUT: Final = ("test", "holdout", "heldout")
 _TO_TRAIN: Final = ("train", "trainval", "minitrain")
 _BESIDE: Final = (
@@ -72,6 +73,16 @@ def set_of_folder(name: str) -> str:
     words = words_of(name)
     is_set = all(word in _SETS or word in _BESIDE or word.isdigit() for word in words)
     return _set_in(words) if is_set else ""
+
+
+def set_of_archive(name: str) -> str:
+    """The image set that an archive is called by, by whole words; empty if its name has none, or several.
+
+    >>> [set_of_archive(name) for name in ("val.zip", "task_train-2026_01_02-coco 1.0.tar.gz", "birds test 2.zip", "train+val+test.zip", "cats.zip")]
+    ['val', 'train', 'test2', '', '']
+    """
+    found = _set_in(words_of(name))
+    return found if found.rstrip("0123456789") in _SETS.values() else ""
 
 
 def set_folder_above(path: Path, root: Path) -> Path | None:

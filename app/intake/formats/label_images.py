@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from app.images.decoding import MAX_PIXELS, UNREADABLE
 from app.images.matching import SUFFIXES, path_of, stem_of
 from app.intake.formats.image_names import image_names
-from app.intake.formats.image_sets import set_of_folder, words_of
+from app.intake.formats.image_sets import NO_SUBSET, set_of_file, set_of_folder, words_of
 from app.intake.formats.reading import (
     LABEL_IMAGES,
     NO_CLASS_NAMES,
@@ -368,7 +368,8 @@ def _by_list(
             else:
                 images[found[0]] = found[1]
         unlisted -= set(images.values())
-        yield path.stem, images
+        own = set_of_file(path, reading.root, NO_SUBSET) if path.stem == NO_SUBSET else path.stem
+        yield own, images
     reading.leave_out(unlisted, "not-listed", "no list in ImageSets/Segmentation names them")
 
 

@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 import msgspec
 
 from app.images.matching import OTHER_SUFFIXES
 from app.intake.formats import class_folders, coco, cvat, development_kit, label_images, labelme, table, yolo
+from app.intake.formats.image_sets import says_test, set_of_folder
 from app.intake.formats.reading import (
     ANNOTATION_SUFFIXES,
     CLASS_FOLDERS,
@@ -82,6 +83,7 @@ def read_annotation(reading: Reading, found: Format | None) -> list[AnnotatedSet
         sets = [replace(each, role=reading.role) for each in found.read(reading)]
         _tell_of_the_rest(reading, found)
         _tell_of_names(reading, sets)
+        _refuse_other_sets(reading, sets)
         return sets
     if reading.files and not reading.problems.listed:
         empty = [path for path in reading.with_suffix(*ANNOTATION_SUFFIXES) if path.stat().st_size == 0]
@@ -110,6 +112,22 @@ def _tell_of_names(reading: Reading, sets: Sequence[AnnotatedSet]) -> None:
             sources = [each.source for each in sets if each.name == name]
             words = f"{count} image sets are called {name}, of {{}} and {{}}; choose one, or rename their files or folders"
             reading.problems.warn(Problem("same-set-name", Rule(words, *sources[:2])))
+
+
+def _refuse_other_sets(reading: Reading, sets: Sequence[AnnotatedSet]) -> None:
+    """Add a problem for a folder or an archive that is called like a set to test on with nothing but others in it, or the reverse."""
+    below: dict[PurePosixPath, list[AnnotatedSet]] = {}
+    for each in sets:
+        source = PurePosixPath(each.source)
+        for above in (source, *source.parents):
+            if set_of_folder(above.name) and (reading.root / above).is_dir():
+                below.setdefault(above, []).append(each)
+    for folder, some in below.items():
+        own = set_of_folder(folder.name)
+        if all(says_test(each.name) != says_test(own) for each in some):
+            names = " and ".join(sorted({each.name for each in some}))
+            words = f"this is the image set {names}, but the folder or archive that it is in is called like the image set {own}; call both alike"
+            reading.problems.add(Problem("other-set", Rule(words), some[0].source))
 
 
 def _tell_of_the_rest(reading: Reading, found: Format) -> None:

@@ -189,6 +189,7 @@ class _Table:
     comments: int = 0
     columns: int = 0  # of the first line
     lacking: int = 0  # that the last row does not have
+    points: set[str] = field(default_factory=set)  # commas or points of decimals
     has_bad_rows: bool = False
 
     @classmethod
@@ -381,6 +382,14 @@ class _Table:
                 continue
             self.lacking = self.columns - len(cells)
             try:
+                if any(cells[self.columns :]):
+                    words = f"expected {self.columns} fields, found {len(cells)}"
+                    words += (
+                        "; write points for decimals where commas stand between fields"
+                        if self.delimiter == ","
+                        else ""
+                    )
+                    raise _RowError("field-count", words)  # noqa: TRY301 - as every other problem
                 self._read_row(cells, head)
             except _RowError as error:
                 self.has_bad_rows = True
@@ -430,7 +439,7 @@ class _Table:
                 if _CODE.match(label)
                 else ""
             )
-            words = "expected the name of a class, without slashes, as names of files of results have it; found {}"
+            words = "expected the name of a class, without slashes or signs that cannot be seen, as names of files of results have it; found {}"
             raise _RowError("class-name", words + way_out, label)
         box = self._box(cells, head) if head.has_boxes else ()
         flags = [self._flag(cells, head, role) for role in ("difficult", "crowd")]
@@ -506,6 +515,13 @@ class _Table:
             )
 
     def _number(self, text: str) -> float:
+        signs = {*text} & {",", "."}
+        self.points = self.points or signs
+        if self.delimiter != "," and signs - self.points:
+            raise _RowError(
+                "bad-number",
+                "some numbers have a comma and others a point; write all alike, without signs between thousands",
+            )
         try:
             value = float(text.replace(",", ".") if self.delimiter != "," else text)
         except ValueError:

@@ -10,9 +10,16 @@ from typing import Any, Final
 import numpy as np
 
 from app.core import plain_yaml
-from app.images.matching import SUFFIXES
+from app.images.matching import SUFFIXES, path_of
 from app.intake.formats.image_names import image_names
-from app.intake.formats.image_sets import set_folder_above, set_of, set_of_file, set_of_folder, words_of
+from app.intake.formats.image_sets import (
+    says_test,
+    set_folder_above,
+    set_of,
+    set_of_file,
+    set_of_folder,
+    words_of,
+)
 from app.intake.formats.label_images import is_in_their_folder
 from app.intake.formats.pictures import sizes_of_pictures
 from app.intake.formats.reading import (
@@ -33,6 +40,7 @@ _OF_KINDS: Final = frozenset(
 )  # words that tell folders of label files and of pictures apart
 _LISTS_OF_CLASSES: Final = re.compile(r"(predefined_)?classes\.txt|.+\.names|_darknet\.labels", re.IGNORECASE)
 _SETTINGS: Final = (".yaml", ".yml")
+_FEW: Final = 3  # objects of each class but one, below which that one may be missing by chance
 _LONGEST: Final = 1 << 20  # bytes of settings and lists of classes
 _BOX, _WITH_CONFIDENCE, _FOUR_POINTS = 5, 6, 9  # fields of a line
 _EXPECTED: Final = (
@@ -105,15 +113,26 @@ def read(reading: Reading) -> Iterator[AnnotatedSet]:
     Boxes are shares of the picture's width and height; pixels are made of them, with half-open edges.
     """
     shown = evidence(reading)
+    labelled = {path.parent for path in shown}
+    given = _sets_in_settings(reading, labelled | {path.parent for path in reading.with_suffix(*SUFFIXES)})
     names = _names(reading)
     reading.use(*(path for path in reading.left if path.name.lower() == "obj.data"))
     notes = [path for path in reading.left if path.name.lower() == "notes.json"]
     reading.leave_out(notes, "left-out", "a note of the program that wrote the labels")
-    sets = _files_by_set(reading, {path.parent for path in shown})
+    sets = _files_by_set(reading, labelled, given)
     if names is None:
         return
+    counts = np.zeros(len(names), np.int64)
     for image_set, files in sorted(sets.items()):
-        yield from _read_set(reading, image_set, files, names)
+        for each in _read_set(reading, image_set, files, names):
+            counts += np.bincount(each.truth.tables.objects.name, minlength=len(names))
+            yield each
+    if len(names) > 1 and not counts[0] and (counts[1:] >= _FEW).all():
+        words = (
+            "no label is of class 0, {}, and some are of every other class: numbers count from 0; if these begin with 1, "
+            "subtract 1 from all, or write a name for 0 before the others"
+        )
+        reading.problems.warn(Problem("labels-from-1", Rule(words, names[0])))
 
 
 @dataclass(slots=True)
@@ -127,13 +146,73 @@ class _Files:
     pictures: dict[PurePosixPath, str] = field(default_factory=dict)
 
 
-def _files_by_set(reading: Reading, folders: set[Path]) -> Mapping[str, _Files]:
+def _sets_in_settings(reading: Reading, folders: set[Path]) -> Mapping[PurePosixPath, str]:
+    """The image sets that settings name for these folders where no folder is called like one, such as `train: ../images/part1`."""
+    here = {_key_of(folder / "_", reading.root).parent: folder for folder in sorted(folders)}
+    named: dict[PurePosixPath, dict[str, Path]] = {}
+    lost: dict[str, Path] = {}
+    for path in _class_files(reading):
+        for image_set, folder in _folders_in(path):
+            parts = _key_of(folder / "_", Path()).parent.parts
+            tails = [PurePosixPath(*parts[start:]) for start in range(max(1, len(parts)))]
+            found = next((tail for tail in tails if any(_is_within(tail, each) for each in here)), None)
+            (lost if found is None else named.setdefault(found, {})).setdefault(image_set, path)
+    given: dict[PurePosixPath, str] = {}
+    for key, folder in here.items():
+        own = set_of_file(folder / "_", reading.root, "")
+        sets = named.get(max((each for each in named if _is_within(each, key)), key=_depth, default=key), {})
+        if not own and len(sets) == 1:
+            given[key] = min(sets)
+        elif sets and own not in sets:
+            words = f"the folder {{}} is given to {' and '.join(sorted(sets))} here"
+            words += (
+                f", but it is called like {own}"
+                if own
+                else "; give each image set a folder of its own, or leave out what is none"
+            )
+            counts = own and (says_test(own) or not any(map(says_test, sets)))
+            words += ", which counts" if counts else "; call both alike" if own else ""
+            say = reading.problems.warn if counts else reading.problems.add
+            say(Problem("two-sets", Rule(words, reading.name(folder)), reading.name(min(sets.values()))))
+        elif not own and len(lost) > 1 and not named:
+            words = f"{' and '.join(sorted(lost))} have other folders here than those that were sent, so that all images in no folder of a set are {reading.set_name}"
+            reading.problems.warn(Problem("no-set", Rule(words), reading.name(min(lost.values()))))
+            lost.clear()
+    return given
+
+
+def _folders_in(path: Path) -> Iterator[tuple[str, Path]]:
+    """The image sets that settings name, each with one of its folders; lists of images say themselves what they are."""
+    is_settings = path.suffix.lower() in _SETTINGS
+    found = plain_yaml.read(_text_of(path).encode(), _LONGEST).value if is_settings else None
+    for key, value in found.items() if isinstance(found, dict) else ():
+        for each in value if isinstance(value, list) else [value]:
+            if set_of_folder(key) and isinstance(each, str) and each and not each.lower().endswith(".txt"):
+                yield set_of_folder(key), Path(path_of(each))
+
+
+def _is_within(part: PurePosixPath, whole: PurePosixPath) -> bool:
+    """Whether the folders of a path stand one after the other in another path."""
+    return f"/{part}/".replace("/./", "/") in f"/{whole}/".replace("/./", "/")
+
+
+def _depth(path: PurePosixPath) -> int:
+    return len(path.parts)
+
+
+def _files_by_set(
+    reading: Reading, folders: set[Path], given: Mapping[PurePosixPath, str]
+) -> Mapping[str, _Files]:
     listed = _listed_sets(reading)
     sets: dict[str, _Files] = {}
 
+    def set_given_to(path: Path) -> str:
+        return given.get(_key_of(path, reading.root).parent, "")
+
     def files_of(path: Path) -> _Files:
         in_list = listed.get(path.stem) or listed.get(path.stem.casefold(), reading.set_name)
-        return sets.setdefault(set_of_file(path.parent / "_", reading.root, in_list), _Files())
+        otherwise = set_given_to(path) or in_list
+        return sets.setdefault(set_of_file(path.parent / "_", reading.root, otherwise), _Files())
 
     _refuse_label_images(reading)
     for path in reading.with_suffix(*SUFFIXES):
@@ -145,9 +224,11 @@ def _files_by_set(reading: Reading, folders: set[Path]) -> Mapping[str, _Files]:
         reading.use_as_picture(path)
     texts = reading.with_suffix(".txt")
     labels = [path for path in texts if path.parent in folders or _is_in_folder(path, reading.root)]
+    placed = [path for path in labels if set_given_to(path)]
+    labels = [path for path in labels if not set_given_to(path)]
     if not any(set_folder_above(path, reading.root) for path in labels):
         labels = _by_pictures(reading, labels, sets)
-    for paths in reading.by_set(labels).values():
+    for paths in [placed, *reading.by_set(labels).values()]:
         for path in paths:
             _add_labels(reading, files_of(path), _folded(_key_of(path, reading.root)), path)
         reading.use(*paths)

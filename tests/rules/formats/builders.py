@@ -58,15 +58,27 @@ def read(
     tables: TableChoice = UNEXPLAINED,
 ) -> Read:
     """Send files in a zip in this role, pictures in another as images, and read both. secret: of neutral names."""
+    sent = [
+        (name, f"{name}.zip", content)
+        for name, content in ((role, files), ("images", images or {}))
+        if content
+    ]
+    wanted = Wanted(chosen=tuple(f"{role}-{number}" for number in range(9)), secret=secret, tables=tables)
+    return read_archives(folder, *sent, wanted=wanted)
+
+
+def read_archives(
+    folder: Path, *archives: tuple[str, str, Mapping[str, bytes]], wanted: Wanted | None = None
+) -> Read:
+    """Send archives, each with its role, its name and its files, and read them."""
     sent = []
-    for name, content in ((role, files), ("images", images or {})):
-        if content:
-            path = folder / f"{name}.zip"
-            path.write_bytes(zipped(content))
-            sent.append(SentFile(name, path.name, path))
+    for number, (role, name, content) in enumerate(archives):
+        path = folder / f"sent-{number}"
+        path.write_bytes(zipped(content))
+        sent.append(SentFile(role, name, path))
+    wanted = wanted or Wanted(chosen=tuple(f"{role}-{n}" for role in ("public", "hidden") for n in range(9)))
     work = folder / "work"
     work.mkdir()
-    wanted = Wanted(chosen=tuple(f"{role}-{number}" for number in range(9)), secret=secret, tables=tables)
     report = from_plain(Report, json.loads(inspect(work, tuple(sent), "birds", LIMITS, wanted)))
     truths = {each.key: GroundTruth.open(work / TRUTHS / each.key) for each in report.sets}
     return Read(report, truths)

@@ -41,6 +41,24 @@ def test_boxes_are_edges_counted_from_0(tmp_path: Path) -> None:
     assert found.truth.tables.convention == "half-open"
 
 
+def test_shapes_of_every_other_kind_are_told_with_their_count(tmp_path: Path) -> None:
+    skeleton = (
+        '<skeleton label="dog"><points label="1" points="1,1"/><points label="2" points="2,2"/></skeleton>'
+    )
+    others = (
+        '<ellipse label="dog" cx="5" cy="5" rx="2" ry="2"/>',
+        '<ring label="dog" points="1,1"/>',
+        skeleton,
+    )
+
+    found = read(tmp_path, page(image(CAT, *others)))
+
+    [said] = [each for each in found.warnings if "shapes" in each]
+    assert said.endswith(
+        "3 shapes are left out, because only boxes and polygons are read: ellipse, others, skeleton"
+    )
+
+
 def test_subsets_are_image_sets(tmp_path: Path) -> None:
     found = read(tmp_path, page(image(CAT, subset="Train"), image(CAT, name="b.jpg", subset="Validation")))
 

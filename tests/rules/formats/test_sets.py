@@ -4,11 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.pages.data_sets import Files, coco_file, jpeg
 from tests.rules.formats import test_cvat as cvat
 from tests.rules.formats import test_labelme as labelme
-from tests.rules.formats.builders import png, read
+from tests.rules.formats.builders import png, read, read_archives, saved
 from tests.scoring.builders import annotation, thing
 
 CAT = annotation(thing("cat")).encode()
@@ -89,3 +90,102 @@ def test_an_image_of_two_sets_is_warned_of_without_its_picture(tmp_path: Path) -
 
     words = "1 image has a file of one name in train (public) and in test (hidden), and no image file to compare: b"
     assert words in warnings
+
+
+def exported(tool: str, shade: int) -> Files:
+    """One image as a tool exports it without a word of its image set."""
+    picture = jpeg(shade=shade)
+    if tool == "COCO":
+        image = [{"id": 1, "file_name": "a.jpg", "width": 50, "height": 40}]
+        thing = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9], "area": 81, "iscrowd": 0}
+        return {
+            "annotations/instances_default.json": coco_file(images=image, annotations=[thing]),
+            "images/a.jpg": picture,
+        }
+    if tool == "CVAT":
+        return {**cvat.page(cvat.image(cvat.CAT)), "images/a.jpg": picture}
+    if tool == "YOLO":
+        return {"data.yaml": b"names: [cat]", "images/a.jpg": picture, "labels/a.txt": b"0 0.5 0.5 0.1 0.1\n"}
+    if tool == "kit":
+        return {"Annotations/a.xml": CAT, "ImageSets/Main/default.txt": b"a\n", "JPEGImages/a.jpg": picture}
+    if tool == "masks":
+        colours = np.zeros((40, 50, 3), np.uint8)
+        colours[:9] = 128
+        mask = saved(Image.fromarray(colours), "PNG")
+        lists = {
+            "ImageSets/Segmentation/default.txt": f"a{shade}\n".encode(),
+            "labelmap.txt": b"background:0,0,0::\ncat:128,128,128::",
+        }
+        return {**lists, f"SegmentationClass/a{shade}.png": mask, f"JPEGImages/a{shade}.jpg": picture}
+    return {f"{name}/{name}.jpg": jpeg(shade=shade + number) for number, name in enumerate(("cat", "dog"))}
+
+
+@pytest.mark.parametrize("tool", ["COCO", "CVAT", "YOLO", "kit", "masks", "folders"])
+def test_archives_that_are_called_like_sets_are_these(tool: str, tmp_path: Path) -> None:
+    names = ("task_train-2026_05_06_07_08_09.zip", "birds valid.zip", "test.zip")
+
+    found = read_archives(
+        tmp_path, *(("public", name, exported(tool, 9 * number)) for number, name in enumerate(names))
+    )
+
+    assert found.problems == []
+    assert {each.name: (each.role, each.without_picture) for each in found.report.sets} == {
+        "train": ("public", 0),
+        "val": ("public", 0),
+        "test": ("hidden", 0),
+    }
+
+
+def test_archives_of_one_name_say_what_to_call_them(tmp_path: Path) -> None:
+    found = read_archives(
+        tmp_path, *(("public", f"{name}.zip", exported("CVAT", 1)) for name in ("one", "two"))
+    )
+
+    assert found.problems[0] == (
+        "annotations.xml: this file was sent twice; if two archives have a file of this name, call each after its image set, such as "
+        "train.zip and val.zip, or put its content into a folder of its own"
+    )
+
+
+@pytest.mark.parametrize(
+    ("archive", "inside", "said"),
+    [
+        ("test.zip", "train", "this is the image set train, but the folder or archive that it is in is called like the image set test"),
+        ("train.zip", "test", "this is the image set test, but the folder or archive that it is in is called like the image set train"),
+        ("train.zip", "val", ""),
+        ("birds.zip", "train", ""),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("place", ["in a list", "in a folder", "in a file"])
+def test_an_archive_that_contradicts_what_is_in_it_is_a_problem(
+    archive: str, inside: str, said: str, place: str, tmp_path: Path
+) -> None:
+    files: Files = {f"{inside}/{name}": content for name, content in exported("COCO", 1).items()}
+    if place == "in a list":
+        files = {"Annotations/a.xml": CAT, f"ImageSets/Main/{inside}.txt": b"a\n"}
+    elif place == "in a file":
+        files = {f"{inside}.csv": b"image,label\na.jpg,cat\n"}
+
+    found = read_archives(tmp_path, ("public", archive, files))
+
+    assert [said in each and said != "" for each in found.problems] == [True] * (said != "")
+
+
+def test_an_archive_with_all_sets_may_be_called_like_one(tmp_path: Path) -> None:
+    names = ("train", "valid", "test")
+    files = {f"{name}/_annotations.csv": f"image,label\n{name}.jpg,cat\n".encode() for name in names}
+
+    found = read_archives(tmp_path, ("public", "test.zip", files))
+
+    assert (found.problems, {each.name for each in found.report.sets}) == ([], {"train", "val", "test"})
+
+
+@pytest.mark.parametrize("folder", ["train/", ""])
+def test_a_file_that_a_list_of_a_hidden_set_names_is_never_quoted(folder: str, tmp_path: Path) -> None:
+    wrong = CAT.replace(b"<xmin>1<", b"<xmin>secret<")
+    lists = {f"{folder}ImageSets/Main/{name}.txt": b"a\n" for name in ("train", "test")}
+
+    found = read(tmp_path, {f"{folder}Annotations/a.xml": wrong, **lists})
+
+    assert [each for each in found.problems if "secret" in each] == []
+    assert any("expected a number in <xmin>" in each for each in found.problems)

@@ -158,7 +158,7 @@ def test_a_flag_says_that_an_object_is_difficult(tmp_path: Path) -> None:
         (f"{OWN.replace('class', 'class,label')}", "1: two columns seem to hold the class: class, label; leave one out, or choose"),
         (f"{OWN}a,cat,1,1,9,9\na,x/y,1,1,9,9", "3: expected the name of a class, without slashes"),
         (f"{OWN}a,cat,1,1,9,9\n,cat,1,1,9,9", "3: expected the name of an image"),
-        (f"{OWN}a,/m/01g317,1,1,9,9", "2: expected the name of a class, without slashes, as names of files of results have it; found /m/01g317; for codes of Open Images write the names in class-descriptions"),
+        (f"{OWN}a,/m/01g317,1,1,9,9", "2: expected the name of a class, without slashes or signs that cannot be seen, as names of files of results have it; found /m/01g317; for codes of Open Images write the names in class-descriptions"),
         ("image,width,height,class,xmin,ymin,xmax,ymax\na,50,40,cat,1,1,9,9\na,60,40,cat,1,1,9,9",
          "3: the image is 60 x 40, but 50 x 40 in an earlier line"),
         ("ImageID,LabelName,XMin,XMax,YMin,YMax\na,cat,1,20,1,9", "2: expected shares of the image's width and height"),
@@ -168,6 +168,9 @@ def test_a_flag_says_that_an_object_is_difficult(tmp_path: Path) -> None:
          "2: expected a region that is a rectangle or a polygon, found circle"),
         ('filename,region_shape_attributes,region_attributes\na,"{""name"":""rect""}","{""c"":""cat"",""d"":""x""}"',
          "2: expected one attribute of the region that names its class"),
+        (f"{OWN}a,cat,1,1,9,9,,\na,cat,1,5,1,10,10", "3: expected 6 fields, found 7; write points for decimals where commas stand between fields"),
+        (f"{OWN}a,cat,1,1,9,9\na,cat,1,1,9,9,x".replace(",", ";"), "3: expected 6 fields, found 7"),
+        (f"{OWN}a,cat,1;5,1,10,10\na,cat,1,1,1.200,10".replace(",", "|").replace(";", ",").replace("|", ";"), "3: some numbers have a comma and others a point"),
         ("filename,cat,dog\na,1,0\nb,1,2\n", "3: expected 0 or 1 for each class, found 2"),
     ],
 )  # fmt: skip

@@ -374,3 +374,60 @@ def test_an_image_in_lists_of_two_sets_is_a_problem(folders: str, tmp_path: Path
 
     [said] = found.problems
     assert said.startswith("val.txt: 1 image is in lists of two sets by name, such as a; list each once")
+
+
+def settled(settings: str, *folders: str) -> dict[str, bytes]:
+    """Settings, and in each folder below `images` and `labels` an image with an object."""
+    files = {"data.yaml": f"{settings}\nnames: [cat]\n".encode()}
+    for name, folder in zip("abc", folders, strict=False):
+        files |= {
+            f"images/{folder}{name}.jpg": jpeg(shade=ord(name)),
+            f"labels/{folder}{name}.txt": b"0 0.5 0.5 0.1 0.1\n",
+        }
+    return files
+
+
+@pytest.mark.parametrize(
+    ("settings", "folders", "sets", "told"),
+    [
+        ("path: ../x\ntrain: images/one\nval:\n- images/two\ntest: /x/images/three", ("one/", "two/", "three/"), {"train": 1, "val": 1, "test": 1}, ""),
+        ("train:\n- images/one\n- images/two\nval: images/val", ("one/", "two/", "val/"), {"train": 2, "val": 1}, ""),
+        ("train: images/train\nval: images/train", ("train/", "train/"), {"train": 2}, ""),
+        ("train: images", ("",), {"train": 1}, ""),
+        ("train: ../train/images\nval: ../valid/images", ("", ""), {"val": 2}, "warning: train and val have other folders here than those that were sent"),
+        ("train: images\nval: images", ("",), {"val": 1}, "problem: the folder labels is given to train and val here; give each image set a folder"),
+        ("val: images/test", ("test/",), {"test": 1}, "warning: the folder … is given to val here, but it is called like test, which counts"),
+        ("test: images/train", ("train/",), {"train": 1}, "problem: the folder labels/train is given to test here, but it is called like train; call both"),
+    ],
+)  # fmt: skip
+def test_sets_are_those_that_settings_name(
+    settings: str, folders: tuple[str, ...], sets: dict[str, int], told: str, tmp_path: Path
+) -> None:
+    found = read(tmp_path, settled(settings, *folders))
+
+    assert {each.name: each.objects for each in found.report.sets} == sets
+    said = [
+        f"{kind}: {words.removeprefix('data.yaml: ')}"
+        for kind, some in (("problem", found.problems), ("warning", found.warnings))
+        for words in some
+    ]
+    assert [each for each in said if "here" in each and each.startswith(told)] == [
+        each for each in said if "here" in each
+    ]
+    assert any(each.startswith(told) for each in said) if told else found.problems == []
+
+
+def test_numbers_of_classes_that_seem_to_begin_with_1_are_told(tmp_path: Path) -> None:
+    def labels(*numbers: int) -> bytes:
+        return b"".join(
+            b"%d 0.5 0.5 0.1 0.%d\n" % (number, place) for number in numbers for place in (1, 2, 3)
+        )
+
+    files = {"images/a.jpg": jpeg(), "images/b.jpg": jpeg(shade=1), "data.yaml": b"names: [cat, dog, cow]"}
+    for number, (one, other, is_told) in enumerate([(1, 2, True), (0, 2, False), (1, 1, False)]):
+        (tmp_path / str(number)).mkdir()
+        found = read(
+            tmp_path / str(number), {**files, "labels/a.txt": labels(one), "labels/b.txt": labels(other)}
+        )
+
+        assert [each.code for each in found.report.warnings].count("labels-from-1") == is_told

@@ -1,7 +1,7 @@
 """Fields of JSON entries as arrays, with a problem for each that is wrong."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ...data.arrays import Flags, Floats
 from ...data.description import MAX_FILE_PROBLEMS, UNKNOWN_SIDE, Description
 from ...errors import LONGEST_NAME, Entry, Problem, Problems, Rule, shown
+from .records import doubled_names
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _EXACT: Final = 2**53
@@ -98,6 +99,13 @@ class Entries:
         self.fit[index] = False
         rule = Rule.of(message).at(self.place(index))
         self.problems.add(Problem(code, rule, self.file, found=found, expected=expected))
+
+    def refuse_doubled(self, names: Collection[str]) -> None:
+        """Say which of these names stand twice in an entry."""
+        for index, value in enumerate(self.values):
+            for name in doubled_names(value):
+                if name in names:
+                    self.say(index, "doubled-field", Rule(f"'{name}' stands twice; leave one out"))
 
     def column(self, name: str, default: Any = None) -> list[Any]:
         """The field of every entry; the default where it is not there."""

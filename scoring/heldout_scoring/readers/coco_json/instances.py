@@ -51,6 +51,10 @@ _BOXES: Final[Form] = (*_OBJECTS, ("bbox", BOX))
 _MASKS: Final[Form] = (*_OBJECTS, ("bbox", BOX, ()), (_SEGMENTATION, SEGMENTATION))
 _NEGATIVE: Final = "neg_category_ids"
 _INEXHAUSTIVE: Final = "not_exhaustive_category_ids"
+_READ: Final = (
+    *(name for name, *_ in _MASKS), "file_name", "width", "height", "name", "supercategory", "frequency", _NEGATIVE, _INEXHAUSTIVE,
+)  # fmt: skip
+"""Fields of which two in one entry contradict each other."""
 _FREQUENCIES: Final[Mapping[Any, int]] = {"r": 0, "c": 1, "f": 2}
 
 
@@ -77,6 +81,8 @@ def read_instances(
         blocks, masks = read.blocks, read.masks
         images = _entries(read.root, "images", file, problems)
         categories = _entries(read.root, "categories", file, problems)
+        for each in (images, categories):
+            each.refuse_doubled(_READ)
         image_ids, sizes = _images(images, masks=masks)
         category_ids, names = categories.wholes("id"), categories.texts("name")
         categories.unique("id", category_ids.tolist())
@@ -208,10 +214,16 @@ class _Objects:
     masks: MaskCollector | None
     parts: list[_Part] = field(default_factory=list)
 
+    @property
+    def form(self) -> Form:
+        """The fields that are read of each."""
+        return _BOXES if self.masks is None else _MASKS
+
     def read(self, blocks: Iterable[Block]) -> None:
         """Read all of them, or up to the first ones of which none has a field that each needs."""
         for block in blocks:
-            part = self._typed(block) if block.text else None
+            is_typed = bool(block.text) and not block.may_double(self.form)
+            part = self._typed(block) if is_typed else None
             if part is None:
                 entries = self._entries(block.entries, block.first)
                 part = self._checked(entries)
@@ -225,7 +237,7 @@ class _Objects:
 
     def _typed(self, block: Block) -> _Part | None:
         """The objects of a block that has the form; None where one is not right."""
-        columns = columns_of(block.values, _BOXES if self.masks is None else _MASKS)
+        columns = columns_of(block.values, self.form)
         ids, images, categories = (as_wholes(columns[name]) for name in ("id", "image_id", "category_id"))
         area, flags = columns["area"], np.stack([columns[name] for name in _FLAGS])
         if ids is None or images is None or categories is None or not np.isin(flags, (0, 1)).all():
@@ -252,6 +264,7 @@ class _Objects:
     def _checked(self, entries: Entries) -> _Part:
         """The objects of any entries, and a problem for everything that is wrong with them."""
         known = self.known
+        entries.refuse_doubled(_READ)
         image = entries.known("image_id", entries.wholes("image_id"), known.images, "images")
         label = entries.known("category_id", entries.wholes("category_id"), known.categories, "categories")
         ids, area = entries.wholes("id"), entries.numbers("area", least=0)

@@ -3,6 +3,7 @@
 import json
 import re
 from codecs import BOM_UTF8
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -103,6 +104,16 @@ class Block:
             raise JsonError(Rule(f"this is not JSON: {_DEEP}")) from error
         return found
 
+    def may_double(self, form: Form) -> bool:
+        """Whether a name of the form may stand twice in an entry, because it is not there as often as there are entries, and yet in some.
+
+        >>> form = (("id", float), ("iscrowd", float, 0.0))
+        >>> [Block(0, [None] * 2, text).may_double(form) for text in (b'{"id": 1}, {"id": 2}', b'{"id": 1, "id": 3}, {"id": 2}')]
+        [False, True]
+        """
+        counts = (self.text.count(f'"{name}"'.encode()) for name, *_ in form)
+        return any(count not in (0, len(self)) for count in counts) or b"\\u" in self.text
+
     def any_has(self, name: str) -> bool:
         """Whether the field of any entry is there and not empty.
 
@@ -197,20 +208,12 @@ def parse_json(data: bytes, end: int = 0, place: int = 0) -> Any:
         raise _error_at(
             data, error.start + (place - end if error.start >= end else 0), Rule("expected a text in UTF-8")
         ) from error
-    outermost: list[tuple[str, Any]] = []
-
-    def from_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        nonlocal outermost
-        outermost = pairs  # which ends last
-        return dict(pairs)
-
     try:
-        root = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=from_pairs).decode(text)
+        root = _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
         flaw = _Flaw.of(error, text, 0)
     else:
-        names = [name for name, _ in outermost] if isinstance(root, dict) else []
-        if twice := next((name for name in _LISTS if names.count(name) > 1), ""):
+        if twice := next((name for name in _LISTS if name in doubled_names(root)), ""):
             raise JsonError(Rule(f"'{twice}' stands twice; put all entries into one list"))
         return root
     before = text[: flaw.position].encode(encoding, "surrogatepass")
@@ -398,7 +401,30 @@ def _refuse(constant: str) -> None:
     raise ValueError(constant)
 
 
-_DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
+class _WithDoubledNames(dict[str, Any]):
+    """An object in which names stand twice, with the last value of each."""
+
+    names: tuple[str, ...] = ()
+
+
+def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        found = _WithDoubledNames(pairs)
+        found.names = tuple(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+    return found
+
+
+def doubled_names(value: Any) -> tuple[str, ...]:
+    """The names that stand twice in an object, as Python's parser makes it here: of two values any parser takes one without a word.
+
+    >>> doubled_names(parse_json(b'{"id": 7, "id": 8}')), doubled_names({"id": 7})
+    (('id',), ())
+    """
+    return value.names if isinstance(value, _WithDoubledNames) else ()
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_object_of)
 
 
 @dataclass(frozen=True, slots=True)
