@@ -73,6 +73,12 @@ class ChallengeBoards:
     boards: tuple[BoardSummary, ...]
     thumbnails: tuple[Representative, ...] = ()
 
+    def shown(self, image_set: str | None) -> PhaseView | None:
+        """Choose the phase whose boards a page shows: that of an image set if it has boards, else as `shown_phase`."""
+        having_boards = {board.phase.image_set for board in self.boards}
+        phases = [phase for phase in self.phases if phase.image_set in having_boards]
+        return shown_phase(phases, image_set) or shown_phase(phases, None)
+
 
 @dataclass(frozen=True, slots=True)
 class HomeView:

@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 from app.challenges.rules import rules_of
 from app.challenges.tabs import organise_tab
 from app.core.access import Action, Actor
+from app.core.errors import NotFoundError
 from app.core.rate_limits import Limited
 from app.home import front, trying
 from app.home import home as home_views
@@ -49,6 +50,7 @@ Words = Annotated[
 Task = Annotated[str | None, Query(max_length=40, description="only challenges with this task")]
 State = Annotated[ChallengeState | None, Query(description="only challenges in this state")]
 Page = Annotated[int, Query(ge=1, le=MOST_PAGES, description="page of methods, best first")]
+PageIfShown = Annotated[int | None, Query(ge=1, le=MOST_PAGES)]
 
 
 @router.get("/", dependencies=[requires(Action.READ_PUBLIC)])
@@ -76,11 +78,16 @@ def challenges(request: Request, platform: ThePlatform, task: Task = None, state
 
 
 @router.get("/leaderboards", dependencies=[requires(Action.READ_PUBLIC)])
-def leaderboards(request: Request, platform: ThePlatform) -> Response:
-    """List all leaderboards by challenge, with their first methods."""
-    return render_shared(
-        request, "home/leaderboards.html", None, lambda: {"challenges": front.all_boards(platform)}
-    )
+def leaderboards(request: Request, platform: ThePlatform, image_set: Set = None) -> Response:
+    """List the leaderboards of one image set of each challenge, with their leaders."""
+
+    def read() -> dict[str, Any]:
+        listed = front.all_boards(platform)
+        if image_set not in {None, *(board.phase.image_set for each in listed for board in each.boards)}:
+            raise NotFoundError(f"no leaderboard is of the image set {image_set!r}")
+        return {"challenges": listed, "image_set": image_set}
+
+    return render_shared(request, "home/leaderboards.html", image_set, read)
 
 
 @router.get("/challenges/{challenge}/leaderboards", dependencies=[requires(Action.READ_PUBLIC)])
@@ -138,21 +145,21 @@ def challenge(
     platform: ThePlatform,
     challenge: str,
     image_set: Set = None,
-    page: Page = 1,
+    page: PageIfShown = None,
     kind: Kind = "html",
 ) -> Response:
-    """Show a challenge with its timeline and its methods by competition, or its BibTeX entry."""
+    """Show a challenge with its timeline and, if a page of them is asked for, its methods by competition; or its BibTeX entry."""
     if kind == "bib":
-        view = home_views.challenge_page(platform, challenge, image_set, page)
+        view = home_views.challenge_page(platform, challenge, image_set, 1)
         result = view.overview.texts.citation or citation(
             view, f"{platform.settings.address}/challenges/{quote(challenge)}"
         )
         return Response(result, media_type="application/x-bibtex")
 
     def read() -> dict[str, Any]:
-        view = home_views.challenge_page(platform, challenge, image_set, page)
+        view = home_views.challenge_page(platform, challenge, image_set, page or 1)
         timeline = timeline_of([card.phase for card in view.phases], datetime.now(UTC))
-        shows_methods = image_set is not None or page > 1  # they take more space than all the rest
+        shows_methods = page is not None  # they take more space than all the rest
         return {
             "challenge": view,
             "timeline": timeline,

@@ -206,7 +206,7 @@ def test_a_name_of_forty_letters_fits_every_page_on_a_phone(site: Site, visit: V
     for path in (
         "/submissions",
         f"/submissions/{number}",
-        "/challenges/sample?image_set=val",
+        "/challenges/sample?image_set=val&page=1",
         "/leaderboards/sample/val/3",
     ):
         page.goto(path)

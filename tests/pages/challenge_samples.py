@@ -135,7 +135,8 @@ def of_the_front(phases: tuple[PhaseView, ...]) -> Iterator[tuple[str, dict[str,
     image = Representative("detection", "/pictures/a/b/c", "/pictures/a/b/c/thumbnail.jpg?v=1", 200, 150)
     boards = ChallengeBoards("VOC2007", EVIL, phases, (board, hidden, nothing), (image,))
     for listed in ((boards, replace(boards, code="VOC2008", boards=())), ()):
-        yield "home/leaderboards.html", {"challenges": listed}
+        for image_set in (None, "test"):
+            yield "home/leaderboards.html", {"challenges": listed, "image_set": image_set}
 
 
 def overview() -> Overview:

@@ -171,10 +171,12 @@ def test_image_sets_have_one_order_everywhere(browser: Browser, platform: Platfo
         [each["phase"]["image_set"] for each in http.get(f"/api/v1/methods/{method}").json()["results"]],
         *(
             list(
-                dict.fromkeys(re.findall(r"/(val|pilot|final)[/\"]", http.get(page).text.partition(mark)[2]))
+                dict.fromkeys(
+                    re.findall(r"[/=](val|pilot|final)[/#\"]", http.get(page).text.partition(mark)[2])
+                )
             )
             for page, mark in (
-                ("/leaderboards", "Leaderboards of"),
+                ("/leaderboards", "Image sets of"),
                 ("/leaderboards/yew/final/3", 'aria-label="Phase"'),
             )
         ),
@@ -201,3 +203,24 @@ def method_in_all_phases(platform: Platform, challenge: str) -> int:
     for each, result in zip(rows, results, strict=True):
         each.score(result, 0.5)
     return method
+
+
+def test_a_page_shows_the_boards_of_one_image_set_and_leads_to_the_others(
+    browser: Browser, platform: Platform, tmp_path: Path
+) -> None:
+    for image_set, disclosure in (("val", Disclosure.FULL), ("test", Disclosure.MEAN)):
+        tree = small_kit(tmp_path / image_set)
+        for path in list(tree.rglob("*test.txt")):
+            path.rename(path.with_name(path.name.replace("test", image_set)))
+        import_tree(platform, TreeImport(tree, "fir", image_set, disclosure=disclosure))
+
+    def shown(path: str) -> set[str]:
+        text = browser().get(path).text.partition("Image sets of fir")[2].partition("</table>")[0]
+        assert "image_set=val#" in text
+        assert "image_set=test#" in text
+        return set(re.findall(r"/leaderboards/fir/(val|test)/", text))
+
+    for page in ("/leaderboards", "/challenges/fir"):
+        assert shown(page) == {"test"}
+        assert shown(f"{page}?image_set=val") == {"val"}
+        assert browser().get(f"{page}?image_set=nothing").status_code == 404
