@@ -40,8 +40,8 @@ NEWS: Final = (
         ),
     ),
     (
-        2.0,
-        "One week to go",
+        3.0,
+        "Halfway through the test phase",
         (
             "Thank you for the results so far. A hint for detectors: on most leaderboards, kites that are taken for birds cost more than "
             "loose boxes do. The error analysis of your results on `val` shows whether that is so for yours."

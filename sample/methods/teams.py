@@ -187,7 +187,7 @@ METHODS: Final = (
             3: detecting(Detector(0.075, 36.0, 0.04, 0.08, 0.07, 0.01, 0.5, 0.11)),
             5: segmenting(Smudge(8, 0.02, 34.0, 0.04, 0.05, 0.2)),
         },
-        with_other_data=frozenset({3}),
+        with_other_data=frozenset({3, 5}),
     ),
     Method(
         "OwlNet-XL",

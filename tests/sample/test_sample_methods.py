@@ -2,14 +2,16 @@
 
 import tarfile
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from app.operations.sample_dates import CLOSES, OPENED
 from heldout_scoring import GroundTruth, evaluate, read_tree, validate
-from sample import CLASSES, METHODS, TEAMS, TRYING, MadeUpResult, draw_challenge, draw_results
+from sample import CLASSES, METHODS, TEAMS, TRYING, MadeUpResult, draw_challenge, draw_results, texts
 from sample.annotations import Box
 from sample.methods.predicting import side_of
 from sample.methods.teams import MADE_UP
@@ -19,6 +21,7 @@ TASKS = (1, 3, 5, 7, 9)
 
 
 class Drawn(NamedTuple):
+    tree: Path
     truth: GroundTruth
     objects: Truth
     results: tuple[MadeUpResult, ...]
@@ -41,7 +44,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
     folder = tmp_path_factory.mktemp("sample")
     tree = draw_challenge(folder, images=180).tree
     results = draw_results(tree, folder / "results", image_set="test", methods=(*METHODS, TRYING))
-    return Drawn(read_tree(tree, "test"), read_truth(tree, "test"), results)
+    return Drawn(tree, read_tree(tree, "test"), read_truth(tree, "test"), results)
 
 
 def overlap(one: Sequence[float], box: Box) -> float:
@@ -73,6 +76,12 @@ def test_methods_say_that_they_are_made_up_and_what_teams_are_called_does_too() 
         assert MADE_UP in each.description
         assert 200 <= len(each.description) <= 4000
         assert each.team in TEAMS
+
+
+def test_what_is_announced_halfway_is_dated_halfway_through_the_test_phase() -> None:
+    [days] = [days for days, title, _ in texts.NEWS if title.startswith("Halfway")]
+
+    assert days == (OPENED["test"] - CLOSES["test"]) / 2
 
 
 def test_every_archive_is_valid(drawn: Drawn) -> None:
@@ -109,6 +118,21 @@ def test_scores_leave_room_below_and_above(drawn: Drawn) -> None:
 def test_other_training_data_helps(drawn: Drawn) -> None:
     assert drawn.score("OwlNet-XL", 4) > drawn.score("OwlNet-XL", 3)
     assert drawn.score("StrideNet-2", 8) > drawn.score("StrideNet-2", 7)
+
+
+@pytest.mark.parametrize("image_set", ["val", "test"])
+def test_who_leads_in_segmentation_with_the_given_data_does_not_beat_those_with_any(
+    drawn: Drawn, tmp_path: Path, image_set: str
+) -> None:
+    methods = [replace(each, predicts={5: each.predicts[5]}) for each in METHODS if 5 in each.predicts]
+    methods = [replace(each, with_other_data=each.with_other_data & {5}) for each in methods]
+    truth = read_tree(drawn.tree, image_set)
+    best = {5: 0.0, 6: 0.0}
+    for each in draw_results(drawn.tree, tmp_path, image_set=image_set, methods=methods):
+        found = evaluate(each.archive, truth, competition=each.competition, protocol="voc2012")
+        best[each.competition] = max(best[each.competition], found.headline or 0.0)
+
+    assert best[6] > best[5]
 
 
 def test_a_detector_on_one_scale_misses_small_objects_and_few_large_ones(boxes: "Boxes") -> None:
