@@ -40,7 +40,7 @@ class ChallengeCard(ChallengeSummary):
     """A challenge as a card.
 
     tagline: of its organisers, empty if there is none; deadline: when the first of its open phases closes, None for never;
-    main_board: the board that stands for it, None if none has a public result.
+    main_board: the board that stands for it, of an open phase if one has a public result, None if none has.
     """
 
     state: ChallengeState = ChallengeState.CLOSED
@@ -286,6 +286,7 @@ def _card(
     count = next(filter(None, counts), None)
     shown = {each.method.id for board in boards for each in board.leaders}
     deadline = next_deadline(challenge.phases)
+    open_ = {phase.ref for phase in challenge.phases if phase.state is PhaseState.OPEN}
     return ChallengeCard(
         code=challenge.code,
         title=challenge.title,
@@ -296,7 +297,7 @@ def _card(
         tasks=tasks_offered(challenge.phases),
         methods=max(count.methods if count else 0, len(shown)),
         last_result=max((each.last_result for each in boards if each.last_result), default=None),
-        main_board=main_board(boards),
+        main_board=main_board([each for each in boards if each.phase in open_]) or main_board(boards),
         cover=cover,
         tagline=tagline,
     )

@@ -12,15 +12,17 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.challenges import challenges
-from app.challenges.challenges import PhaseView
+from app.challenges import challenges, versions
+from app.challenges.challenges import PhaseView, description_of
 from app.core import audit
 from app.core.access import Actor, require_challenge
 from app.core.errors import FieldsError, NotFoundError
 from app.core.names import Visible
+from app.images import overlays
 from app.images.decoding import make_cover
+from app.images.drawing import Box
 from app.images.packs import parts_of
-from app.images.pictures import StoredPicture, first_pictures
+from app.images.pictures import TRIED, PictureView, StoredPicture, first_pictures
 from app.jobs.sandbox import ChildError, ChildFileError, ChildLimits, run_in_subprocess
 from app.models import Challenge, ChallengePicture
 from app.platform import Platform
@@ -44,17 +46,28 @@ class NewPicture(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
+class PublicAnnotation:
+    """What is drawn over an image: boxes in pixels of an image of this size, or else a label image, by its address."""
+
+    width: int
+    height: int
+    boxes: tuple[Box, ...] = ()
+    labels: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Cover:
     """What stands for a challenge on its card and its page: a picture, or else up to four of its public images, or neither.
 
     picture: the address of the picture, 1280 by 720 pixels; small: the same in half the size; alt: what it shows; images: the
-    addresses of thumbnails.
+    addresses of thumbnails; drawn: what is drawn over each of them, empty unless everybody may see the annotation.
     """
 
     picture: str | None = None
     small: str | None = None
     alt: str = ""
     images: tuple[str, ...] = ()
+    drawn: tuple[PublicAnnotation | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,24 +95,66 @@ def _own(code: str, digest: str, alt: str) -> Cover:
 def with_images(platform: Platform, own: Cover | None, phases: Sequence[PhaseView]) -> Cover:
     """Return the picture that organisers chose or, without one, images of the first phase whose images everybody may see now.
 
-    The choice of the images is cached, not whether they may be seen.
+    The choice of the images is cached, not whether they and their annotation may be seen.
     """
     if own is not None:
         return own
     for phase in phases:
         if phase.shows_images:
-            key = ("cover", phase.id, phase.description_key)
-            if images := platform.cache.version(key, partial(first_thumbnails, platform, phase), FRESH):
-                return Cover(images=images)
+            key = ("cover", phase.id, phase.description_key, phase.draws_images)
+            found = platform.cache.version(key, partial(_of_images, platform, phase), FRESH)
+            if found.images:
+                return found
     return Cover()
+
+
+def _of_images(platform: Platform, phase: PhaseView) -> Cover:
+    """Show the first images of a phase. If its annotation is public, they have its boxes, and half of them labels, if there are any."""
+    with platform.transaction() as session:
+        found = first_pictures(session, phase.id, IMAGES)
+        truth = versions.shown_truth(session, phase.id) if phase.draws_images else None
+        if truth is None:
+            return Cover(images=tuple(_thumbnail(phase, each) for each in found))
+        truth_id = truth.id
+        segmented = description_of(platform.descriptions, phase.description_key).segmentation[:TRIED]
+        having_labels = first_pictures(session, phase.id, IMAGES // 2, segmented)
+    others = [each for each in found if each not in having_labels]
+    chosen = (*others[:1], *having_labels, *others[1:])[:IMAGES]
+    return Cover(
+        images=tuple(_thumbnail(phase, each) for each in chosen),
+        drawn=tuple(
+            _annotation(platform, phase, truth_id, each, shows_labels=each in having_labels)
+            for each in chosen
+        ),
+    )
+
+
+def _annotation(
+    platform: Platform, phase: PhaseView, truth_id: int, picture: PictureView, *, shows_labels: bool
+) -> PublicAnnotation | None:
+    """Return the labels of an image or its boxes; None if they are not drawn yet."""
+    overlay = overlays.truth_overlay(platform, truth_id, picture.position, picture.name)
+    if overlay is None or not picture.width or not picture.height:
+        return None
+    if shows_labels and overlay.has_labels:
+        labels = f"{_address(phase, picture)}/labels.png?truth={truth_id}"
+        return PublicAnnotation(picture.width, picture.height, labels=labels)
+    return PublicAnnotation(picture.width, picture.height, tuple(each.box for each in overlay.objects))
+
+
+def _address(phase: PhaseView, picture: PictureView) -> str:
+    return f"/pictures/{quote(phase.challenge)}/{quote(phase.image_set)}/{quote(picture.name)}"
+
+
+def _thumbnail(phase: PhaseView, picture: PictureView) -> str:
+    return f"{_address(phase, picture)}/thumbnail.jpg?v={picture.version}"
 
 
 def first_thumbnails(platform: Platform, phase: PhaseView) -> tuple[str, ...]:
     """Return the addresses of thumbnails of the first images of a phase, for whoever may see them."""
     with platform.transaction() as session:
         found = first_pictures(session, phase.id, IMAGES)
-    base = f"/pictures/{quote(phase.challenge)}/{quote(phase.image_set)}"
-    return tuple(f"{base}/{quote(each.name)}/thumbnail.jpg?v={each.version}" for each in found)
+    return tuple(_thumbnail(phase, each) for each in found)
 
 
 def cover_page(platform: Platform, actor: Actor, code: str) -> CoverPage:

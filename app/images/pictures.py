@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select, update
+from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select, true, update
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges
@@ -322,9 +322,12 @@ def first_visible_picture(session: Session, phase_id: int, names: Collection[str
     return _view(row) if row else None
 
 
-def first_pictures(session: Session, phase_id: int, most: int) -> tuple[PictureView, ...]:
-    """Return the first images of a phase that can be shown."""
-    chosen = _pictures(phase_id, _can_be_shown()).order_by(Picture.position).limit(most)
+def first_pictures(
+    session: Session, phase_id: int, most: int, names: Collection[str] | None = None
+) -> tuple[PictureView, ...]:
+    """Return the first images of a phase that can be shown, or of those with these names."""
+    named = true() if names is None else Picture.name.in_(names)
+    chosen = _pictures(phase_id, named, _can_be_shown()).order_by(Picture.position).limit(most)
     return tuple(map(_view, session.execute(chosen)))
 
 

@@ -28,7 +28,7 @@ from app.home.home import (
     timeline_of,
 )
 from app.home.overview import Overview, OwnQuota, OwnView, PersonProgress, PhaseNumbers, steps_of
-from app.images.covers import Cover
+from app.images.covers import Cover, PublicAnnotation
 from app.models import AskingPlace
 from app.results.leaders import BoardSummary
 from app.results.standings import Matrix, MatrixCell, MatrixRow, columns_of, submissions_of
@@ -44,7 +44,18 @@ CLOSED = replace(
 UPCOMING = replace(PHASE, id=4, image_set="new", state=PhaseState.UPCOMING, opens_at=NOW + timedelta(days=2))
 
 OWN_COVER = Cover("/challenges/a/picture.jpg?v=1", "/challenges/a/picture-small.jpg?v=1", EVIL)
-MOSAIC = Cover(images=("/pictures/a/b/c/thumbnail.jpg", "/pictures/a/b/d/thumbnail.jpg"))
+MOSAIC = Cover(
+    images=(
+        "/pictures/a/b/c/thumbnail.jpg",
+        "/pictures/a/b/d/thumbnail.jpg",
+        "/pictures/a/b/e/thumbnail.jpg",
+    ),
+    drawn=(
+        PublicAnnotation(640, 480, ((0.0, 0.0, 10.0, 20.5),)),
+        PublicAnnotation(640, 480, labels="/pictures/a/b/d/labels.png?truth=1"),
+        None,
+    ),
+)
 
 
 def of_challenges() -> Iterator[tuple[str, dict[str, Any]]]:

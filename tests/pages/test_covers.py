@@ -13,13 +13,16 @@ from PIL import Image, PngImagePlugin
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
-from app.models import AuditRecord, Disclosure
+from app.core.access import Actor
+from app.images import pictures
+from app.images.pictures import PictureRules
+from app.models import AuditRecord, Challenge, Disclosure, Phase, User
 from app.organising import roles
 from app.organising.roles import Grant
 from app.platform import Platform
 from app.web.markdown import markdown
 from app.web.transfers import LARGEST_PICTURE
-from tests.pages.picture_trees import loaded, tree_with_pictures
+from tests.pages.picture_trees import deliver, loaded, tree_with_pictures
 from tests.pages.test_accounts import registered
 from tests.pages.test_pictures import bomb
 
@@ -197,15 +200,42 @@ def test_images_that_a_visitor_may_not_see_never_stand_for_a_challenge(place: Pl
 
     assert len(seen["images"]) == 4
     assert all(place.visitor.get(each).status_code == 200 for each in seen["images"])
-    assert hidden == {"picture": None, "small": None, "alt": "", "images": []}
+    assert hidden == {"picture": None, "small": None, "alt": "", "images": [], "drawn": []}
     added = place.organiser.post(page, json=later)
-    assert place.card("open")["cover"]["images"] == []
+    assert place.card("open")["cover"] == hidden
     assert 'class="cover pattern"' in place.visitor.get("/challenges/open").text
     assert "/pictures/" not in place.visitor.get("/challenges").text
     assert place.visitor.get(seen["images"][0]).status_code == 403
     place.organiser.delete(f"{added.headers['location']}?reason=test")
     assert len(place.card("open")["cover"]["images"]) == 4
     assert 'class="cover mosaic"' in place.visitor.get("/challenges/open").text
+
+
+def test_annotation_is_drawn_over_images_of_a_challenge_only_if_it_is_open_to_everybody(place: Place) -> None:
+    place.organiser.post(f"{PAGE}/remove")
+    with place.platform.transaction() as session:
+        phase = session.scalars(select(Phase).join(Phase.challenge).where(Challenge.code == "hidden")).one()
+        phase_id, user = (
+            phase.id,
+            session.scalars(select(User).where(User.email == "organiser@example.org")).one(),
+        )
+        actor = Actor(user.id, organises=frozenset({phase.challenge_id}))
+    rules = PictureRules(is_public=True, draws_truth=True, reason="for organisers")
+    pictures.change(place.platform, actor, phase_id, rules)
+    deliver(place.platform)
+
+    seen, hidden = place.card("open")["cover"], place.card("hidden")["cover"]
+    cards = place.visitor.get("/challenges").text.split("<article")
+
+    assert [len(each["boxes"]) for each in seen["drawn"]] == [2, 2, 2, 2]
+    assert (len(hidden["images"]), hidden["drawn"]) == (4, [])
+    assert {
+        code: "<rect" in card for card in cards for code in ("open", "hidden") if f"/{code}/" in card
+    } == {
+        "open": True,
+        "hidden": False,
+    }
+    pictures.change(place.platform, actor, phase_id, PictureRules(reason="as before"))
 
 
 def test_a_card_has_the_tagline_of_its_challenge(place: Place) -> None:
