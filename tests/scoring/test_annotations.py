@@ -76,6 +76,17 @@ def test_parts_belong_to_their_person() -> None:
         ("<xmin>1</xmin>", "<xmin>1e999</xmin>", "expected a number in <xmin> of object 1, found '1e999'"),
         ("<xmin>1</xmin>", "<xmin>11</xmin>", "the box of object 1 ends before it begins: 11 1 10 10"),
         ("<ymin>2</ymin>", "<ymin>6</ymin>", "the box of part 1 of object 1 ends before it begins: 2 6 5 5"),
+        ("<name>dog</name>", "<name>dog</name><name>cat</name>", "object 1 has <name> twice"),
+        ("</bndbox>", "</bndbox><bndbox/>", "object 1 has <bndbox> twice"),
+        ("<xmin>1</xmin>", "<xmin>1</xmin><xmin>2</xmin>", "the box of object 1 has <xmin> twice"),
+        (
+            "</object>",
+            "<difficult>1</difficult><difficult>0</difficult></object>",
+            "object 1 has <difficult> twice",
+        ),
+        ("<name>head</name>", "<name>head</name><name>hand</name>", "part 1 of object 1 has <name> twice"),
+        ("</size>", "</size><size/>", "the annotation has <size> twice"),
+        ("<width>50</width>", "<width>50</width><width>60</width>", "the image's size has <width> twice"),
         ("</annotation>", "", "this is not plain XML: no element found"),
         (
             "<annotation>",

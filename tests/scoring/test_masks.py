@@ -1,4 +1,6 @@
 import io
+import struct
+import zlib
 
 import numpy as np
 import pytest
@@ -40,6 +42,23 @@ def test_indices_are_read_whatever_the_palette() -> None:
 
 def test_a_grey_image_is_read_as_a_label_image() -> None:
     assert read_label_image(png(Image.fromarray(np.array([[3, 4]], np.uint8)))).tolist() == [[3, 4]]
+
+
+@pytest.mark.parametrize("depth", [2, 4, 8])
+def test_labels_of_a_grey_image_are_its_values_whatever_its_depth(depth: int) -> None:
+    values = [0, 1, 3, 2, 0, 2, 3, 1]
+    row = sum(value << depth * place for place, value in enumerate(reversed(values))).to_bytes(depth, "big")
+    chunks = (
+        (b"IHDR", struct.pack(">IIBBBBB", 8, 1, depth, 0, 0, 0, 0)),
+        (b"IDAT", zlib.compress(b"\0" + row)),
+        (b"IEND", b""),
+    )
+    written = [
+        len(data).to_bytes(4, "big") + kind + data + zlib.crc32(kind + data).to_bytes(4, "big")
+        for kind, data in chunks
+    ]
+
+    assert read_label_image(b"\x89PNG\r\n\x1a\n" + b"".join(written)).tolist() == [values]
 
 
 @pytest.mark.parametrize("mode", ["RGB", "1", "I;16"])

@@ -168,6 +168,12 @@ def _check_folders(reading: Reading, pictures: Sequence[Path]) -> None:
     """Two folders are never joined to one class, and none lies in another."""
     first: dict[str, Path] = {}
     folders = {path.parent: path for path in reversed(pictures)}
+    if len(groups := sorted({folder.parent for folder in folders})) > 1:
+        words = (
+            f"the folders of classes lie in {len(groups):,} folders, such as {{}}, whose names are not read: the innermost folders are the classes, not "
+            "the outermost ones as for torchvision and Keras"
+        )
+        reading.problems.warn(Problem("class-groups", Rule(words, reading.name(groups[-1]))))
     for folder, picture in sorted(folders.items()):
         name = reading.name(picture)  # and not the folder's, which is a class
         if (other := first.setdefault(folder.name, folder)) != folder:

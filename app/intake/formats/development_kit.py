@@ -335,7 +335,7 @@ class _Kit:
             self.is_whole = False
         if of_others:
             others = f", as {_counted(len(of_others), 'file')} do" if len(of_others) > 1 else ""
-            words = f"<filename> names the file of another image{others}; the name of the XML file is read"
+            words = f"<filename> or <path> names the file of another image{others}; the name of the XML file is read"
             self.reading.problems.warn(Problem("other-file", Rule(words), self.reading.name(of_others[0])))
         for image, path in self.masks.items():
             self._target(MASKS, f"{self.images[image]}.png", path).hardlink_to(path)

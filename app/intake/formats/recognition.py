@@ -90,6 +90,13 @@ def read_annotation(reading: Reading, found: Format | None) -> list[AnnotatedSet
         reading.refuse(empty, "empty-file", "empty")
         broken = [path for path in reading.with_suffix(".json") if not _is_json(path.read_bytes())]
         reading.refuse(broken, "not-json", "not JSON, or cut off")
+        lossy = [
+            path
+            for path in reading.with_suffix(*PICTURE_SUFFIXES)
+            if label_images.is_in_their_folder(path, reading.root)
+        ]
+        reason = "in a folder of label images, which are PNG; as JPEG they would have other labels along edges, so export them as PNG"
+        reading.refuse((path for path in lossy if path.suffix.lower() != ".png"), "lossy-masks", reason)
         between = [path for path in class_folders.files_between(reading) if path not in reading.used]
         reason = "in a folder of images or called like one of them, so that folders are not taken for classes; leave out what is no annotation"
         reading.refuse(between, "between-pictures", reason)

@@ -53,6 +53,7 @@ FORMATS: Final = (
     Refused("Roboflow's text for YOLO in Keras", "export as YOLO or COCO", name_of_file=r"_annotations\.txt"),
     Refused("a manifest of SageMaker", "convert it to COCO's JSON", name_of_file=r".+\.manifest"),
     Refused("metadata.jsonl of Hugging Face", f"{_CONVERT}, or labels to a table with the columns image, label", name_of_file=r"metadata\.jsonl"),
+    Refused("NDJSON of Ultralytics or Labelbox", "export as YOLO or COCO", name_of_file=r".+\.ndjson"),
     Refused("run lengths of Kaggle", f"{_LABEL_IMAGES}", columns=r".*\bencodedpixels\b.*"),
     Refused("text of KITTI", _CONVERT, lines=rf"(\d+ -?\d+ )?[A-Za-z_]+( {_NUMBER}){{14,15}}"),
     Refused("text of DOTA, with rotated boxes", "boxes are upright here; convert them to COCO's JSON", lines=rf"(imagesource:|gsd:).*|({_NUMBER} ){{8}}[A-Za-z]\S*( \d+)?"),

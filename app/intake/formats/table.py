@@ -241,6 +241,13 @@ class _Table:
             return False
         with self.path.open("rb") as file:
             for number, line in enumerate(file, 1):
+                if b"\0" in line:
+                    self.say(
+                        number,
+                        "encoding",
+                        "this line has signs that no text has, as UTF-16 without its mark; save the table as CSV in UTF-8",
+                    )
+                    return True
                 try:
                     line.decode()
                 except UnicodeDecodeError:

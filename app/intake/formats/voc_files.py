@@ -38,17 +38,17 @@ _OBJECT: Final = re.compile(rb"<object\b[^<>]*>[^<]*(?:<(?!/?object\b)[^<]*)*</o
 _OTHER_SHAPES: Final = ("robndbox", "polygon")
 _SIZE: Final = re.compile(rb"<size\b[^<>]*>[^<]*(?:<(?!/?size\b)[^<]*)*</size\s*>")
 _ZERO: Final = re.compile(rb"(<(width|height)\s*+>)\s*+0++(?:\.0*+)?\s*+(?=</)")
-_FILE: Final = re.compile(rb"<filename\s*+>([^<]*+)<")
+_FILE, _PATH = re.compile(rb"<filename\s*+>([^<]*+)<"), re.compile(rb"<path\s*+>([^<]*+)<")
 _ROOT: Final = re.compile(rb"<annotation\b[^<>]*+>")
 
 
 def is_of_other_file(content: bytes, image: str) -> bool:
-    """Whether the annotation of an image names the file of another one.
+    """Whether the annotation of an image names the file of another one, in `path` if it has no `filename`.
 
     >>> [is_of_other_file(b"<filename>%s</filename>" % name, "a.1") for name in (b"x/A.1.png", b"a.1", b"", b"b.jpg")]
     [False, False, False, True]
     """
-    found = _FILE.search(content)
+    found = _FILE.search(content) or _PATH.search(content)
     file = path_of(unescape(found[1].decode(errors="replace"))) if found else path_of("")
     return bool(file.name) and image.casefold() not in (file.name.casefold(), stem_of(file).casefold())
 

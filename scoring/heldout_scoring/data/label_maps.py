@@ -46,6 +46,8 @@ class LabelMap:
 
 
 VOID: Final = 255
+_SPREAD: Final = {"L;2": 85, "L;4": 17}
+"""By what Pillow multiplies the values of grey images of fewer than 8 bits."""
 """The label of pixels that are not counted: borders, and objects too difficult to label."""
 
 BACKGROUND: Final = "background"
@@ -492,7 +494,8 @@ def read_label_image(data: bytes) -> Bytes:
                 raise MaskError(  # noqa: TRY301 - as every other problem
                     Rule(f"expected an indexed PNG of 8 bits, found one of mode {image.mode}")
                 )
-            return np.asarray(image, dtype=np.uint8)
+            spread = _SPREAD.get(image.tile[0].args, 1)
+            return np.asarray(image, dtype=np.uint8) // np.uint8(spread)
     except UnidentifiedImageError as error:
         raise MaskError(
             Rule("this is not a PNG that can be read")

@@ -48,6 +48,7 @@ _TRUE: Final = "1"
 """The only text of a flag that is true."""
 _FLAGS_THAT_COUNT: Final = ("difficult", "groupof")
 """Those that decide scores; VOC2007 itself has others, such as <truncated>Unspecified."""
+_SIDES: Final = ("xmin", "ymin", "xmax", "ymax")
 MOST_TOLD: Final = 100
 """Mistakes of a file that are listed; the rest is counted."""
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -131,6 +132,9 @@ def read_xml(data: bytes) -> Annotation:
         for flag in _FLAGS_THAT_COUNT
         if (text := _text_of_flag(element, flag)) not in ("", "0", _TRUE)
     )
+    reading.refuse_doubled(root, ("size",), "the annotation")
+    for size in root.findall("size"):
+        reading.refuse_doubled(size, ("width", "height"), "the image's size")
     width, height = reading.side_of(root, "width"), reading.side_of(root, "height")
     annotation = Annotation(width, height, objects, oddities=oddities)
     if reading.mistakes:
@@ -147,7 +151,17 @@ class _Reading:
     def say(self, element: Element, code: str, message: str) -> None:
         self.mistakes.append((element, Mistake(code, message)))
 
+    def refuse_doubled(self, element: Element, names: Sequence[str], where: str) -> None:
+        """Say which of these fields stand twice in an element; of two the first would be read."""
+        fields = [child.tag for child in element]
+        for name in names:
+            if fields.count(name) > 1:
+                self.say(element, "doubled-field", Rule(f"{where} has <{name}> twice; leave one out"))
+
     def object_of(self, element: Element, where: str) -> AnnotatedObject:
+        self.refuse_doubled(element, ("name", "bndbox", *_FLAGS_THAT_COUNT), where)
+        for number, part in enumerate(element.findall("part"), 1):
+            self.refuse_doubled(part, ("name", "bndbox"), f"part {number} of {where}")
         return AnnotatedObject(
             name=self.text_of(element, "name", where),
             box=self.box_of(element, where),
@@ -181,8 +195,10 @@ class _Reading:
         return 1
 
     def box_of(self, element: Element, where: str) -> Box:
+        for corners in element.findall("bndbox"):
+            self.refuse_doubled(corners, _SIDES, f"the box of {where}")
         # by name: more than half of the boxes of VOC2012 are written xmax, xmin, ymax, ymin
-        sides = [self.number_of(element, side, where) for side in ("xmin", "ymin", "xmax", "ymax")]
+        sides = [self.number_of(element, side, where) for side in _SIDES]
         left, top, right, bottom = (side or 0.0 for side in sides)
         if None not in sides and (right < left or bottom < top):
             numbers = f"{left:g} {top:g} {right:g} {bottom:g}"

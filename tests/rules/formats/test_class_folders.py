@@ -179,3 +179,22 @@ def test_no_file_lies_in_the_folder_of_another_class_that_differs_in_case(tmp_pa
 
     assert "other-folder" not in found.codes
     assert "like-names" in found.codes
+
+
+@pytest.mark.parametrize(
+    ("above", "is_told"), [(("animal", "car"), True), (("train", "val"), False), (("x", "x"), False)]
+)
+def test_folders_above_classes_that_are_no_sets_are_told(
+    above: tuple[str, str], *, is_told: bool, tmp_path: Path
+) -> None:
+    found = sent(
+        tmp_path,
+        *(
+            f"{folder}/{name}/{name}{folder}.jpg"
+            for folder, names in zip(above, (("cat", "dog"), ("bus", "van")), strict=True)
+            for name in names
+        ),
+    )
+
+    assert found.problems == []
+    assert ("class-groups" in found.codes) == is_told

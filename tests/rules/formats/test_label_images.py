@@ -199,3 +199,13 @@ def test_of_few_label_images_the_last_class_may_be_missing_by_chance(tmp_path: P
     found = read(tmp_path, {"masks/a.png": INDEXED, "masks/b.png": INDEXED, "classes.txt": b"sky\nroad\ncar"})
 
     assert "labels-from-0" not in found.codes
+
+
+def test_label_images_that_are_no_png_are_refused_with_the_reason(tmp_path: Path) -> None:
+    files = {"classes.txt": b"cat", "images/a.jpg": jpeg(), "masks/a.jpg": jpeg(shade=1)}
+
+    assert (
+        read(tmp_path, files)
+        .problems[0]
+        .startswith("masks/a.jpg: this file is in a folder of label images, which are PNG")
+    )

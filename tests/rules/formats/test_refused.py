@@ -27,6 +27,7 @@ REFUSED: Mapping[str, tuple[Mapping[str, bytes], str]] = {
     "Roboflow, Keras": ({"train/_annotations.txt": b"a.jpg 1,2,30,40,0\n"}, "Roboflow's text for YOLO in Keras"),
     "SageMaker": ({"output.manifest": b'{"source-ref": "s3://b/a.jpg"}\n'}, "a manifest of SageMaker"),
     "Hugging Face": ({"train/metadata.jsonl": b'{"file_name": "a.jpg", "objects": {"bbox": []}}\n'}, "metadata.jsonl of Hugging Face"),
+    "NDJSON": ({"set.ndjson": b'{"type": "dataset", "task": "detect"}\n'}, "NDJSON of Ultralytics or Labelbox"),
     "Kaggle": ({"train_ships.csv": b"ImageId,EncodedPixels\na.jpg,1 5\n"}, "run lengths of Kaggle"),
     "VIA": (of_json("a.json", {"_via_settings": {}, "_via_img_metadata": {}}), "a project of VGG Image Annotator (VIA)"),
     "VIA, annotation": (of_json("a.json", {"a.jpg12": {"filename": "a.jpg", "size": 12, "regions": []}}), "a project of VGG Image Annotator (VIA)"),

@@ -266,11 +266,15 @@ def test_the_order_of_classes_that_no_file_names_is_told(tmp_path: Path) -> None
 
 def test_annotation_that_names_the_file_of_another_image_is_told(tmp_path: Path) -> None:
     named = {name: CAT.replace(b"<annotation>", f"<annotation><filename>{file}</filename>".encode()) for name, file in
-             {"a.xml": "A.jpg", "b.xml": "images/a.jpg", "c.xml": "c", "d.xml": "a.jpg"}.items()}  # fmt: skip
+             {"a.xml": "A.jpg", "b.xml": "images/a.jpg", "c.xml": "c"}.items()}  # fmt: skip
+    named |= {
+        name: CAT.replace(b"<annotation>", f"<annotation><path>C:\\x\\{file}</path>".encode())
+        for name, file in (("d.xml", "a.jpg"), ("e.xml", "e.jpg"))
+    }
 
     found = read(tmp_path, named)
 
     assert found.problems == []
-    [warning] = [each for each in found.warnings if "<filename>" in each]
+    [warning] = [each for each in found.warnings if "<filename> or <path>" in each]
     assert warning.startswith("b.xml")
     assert "names the file of another image, as 2 files do; the name of the XML file is read" in warning
