@@ -494,7 +494,7 @@ def read_label_image(data: bytes) -> Bytes:
                 raise MaskError(  # noqa: TRY301 - as every other problem
                     Rule(f"expected an indexed PNG of 8 bits, found one of mode {image.mode}")
                 )
-            spread = _SPREAD.get(image.tile[0].args, 1)
+            spread = _SPREAD.get(str(image.tile[0].args), 1)
             return np.asarray(image, dtype=np.uint8) // np.uint8(spread)
     except UnidentifiedImageError as error:
         raise MaskError(
