@@ -77,6 +77,9 @@ class Page:
         return Markup().join((self.opening, *(section.html for section in self.sections)))
 
 
+CODES: Final = "docs/report-codes.md"
+"""The page whose tables have a row with an anchor for each code that a report on an archive or a data set can have."""
+
 NAVIGATION: Final = (
     Chapter("Documentation", (Entry("/docs", "Overview", "docs/index.md"),)),
     Chapter(
@@ -84,6 +87,7 @@ NAVIGATION: Final = (
         (
             Entry("/docs/take-part", "Take part", "docs/take-part.md"),
             Entry("/docs/formats", "Formats"),
+            Entry("/docs/report-codes", "Codes in reports", CODES),
             Entry("/docs/protocols", "Protocols"),
             Entry("/docs/statistics", "Statistics", "docs/statistics.md"),
             Entry("/docs/notifications", "Notifications", "docs/notifications.md"),
@@ -274,6 +278,8 @@ def render(text: str, file: str) -> Page:
     tokens = _PARSER.parse(text)
     anchors = dict(_add_anchors(tokens))
     _translate_links(tokens, file)
+    if file == CODES:
+        _add_anchors_of_codes(tokens)
     title = next(text for level, text in _headings(tokens) if level == "h1")
     framed = [*_with_framed_tables(tokens)]
     starts = [
@@ -330,6 +336,13 @@ def _add_anchors(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
             opening.attrSet("id", anchor_of(title))
         if level == "h2":
             yield anchor_of(title), title
+
+
+def _add_anchors_of_codes(tokens: Sequence[Token]) -> None:
+    """Add an anchor to each row of a table that begins with a code."""
+    for row, cell in zip(tokens, tokens[2:], strict=False):
+        if row.type == "tr_open" and cell.children and cell.children[0].type == "code_inline":
+            row.attrSet("id", cell.children[0].content)
 
 
 def _translate_links(tokens: Sequence[Token], file: str) -> None:

@@ -23,7 +23,7 @@ PUBLIC = (
     "/leaderboards/sample/test/3?sort=nothing",
     "/leaderboards/sample/test/3/figures", "/leaderboards/sample/val/3/figures", "/compare/sample/test/3?{compared}",
     "/challenges/sample/test/competitions/3", "/find?q=sample",
-    "/methods/1", "/runs/{run}/images", "/problems", "/setup", "/status", "/invited/used",
+    "/methods/1", "/runs/{run}/images", "/problems", "/docs?q=quota", "/docs/report-codes", "/setup", "/status", "/invited/used",
     "/docs", "/docs/take-part", "/docs/organise", "/docs/organise/challenge", "/docs/organise/data", "/docs/notifications", "/docs/webhooks", "/docs/formats", "/docs/protocols", "/docs/protocols/voc2012", "/docs/voc2007", "/docs/api",
     "/docs/library", "/docs/recipes", "/docs/migrating", "/docs/speed", "/docs/security", "/docs/administer/install", "/docs/administer/settings", "/docs/administer/costs",
 )  # fmt: skip
