@@ -24,19 +24,20 @@ ORGANISERS: Final = (
 ASKED_BY: Final = "lantern"  # the key of a team
 NEWS: Final = (
     (
-        33.0,
+        36.0,
         "The pilot is open",
         (
-            "Training images with annotation and the images of `pilot` are on the page *Data*. The pilot is open for three weeks; its "
-            "details are shown once it is over."
+            "Training images with annotation and the images of `pilot` are on the page *Data*. The pilot is open for twenty days. Until then, "
+            "scores are shown in tenths of a percent, and afterwards with everything about them; its annotation stays hidden."
         ),
     ),
     (
         15.0,
         "The test set is open",
         (
-            "The images of `test` are on the page *Data*. Every team may submit three results a week for each task. What the annotation "
-            "says about an image stays hidden; scores are shown in tenths of a percent."
+            "The images of `test` are on the page *Data*. Every team may submit three results in seven days for each task, and thirty in total. "
+            "Until the test is over, scores are shown in tenths of a percent, and afterwards with everything about them; its annotation stays "
+            "hidden."
         ),
     ),
     (
