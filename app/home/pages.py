@@ -114,12 +114,11 @@ def theme(request: Request, platform: ThePlatform, theme: Annotated[Theme, Form(
 @router.get("/try", dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)])
 def tried(request: Request, platform: ThePlatform) -> Response:
     """Show the newest test run of *Try it now* on its way to a score."""
-    tried = trying.newest(platform)
     return render(
         request,
         "home/try.html",
-        tried=tried,
-        board=None if tried else trying.board(platform),
+        tried=trying.newest(platform),
+        drawn=platform.cache.version(("tried", "drawn"), lambda: trying.illustration(platform)),
         archive_name=trying.ARCHIVE,
         archive_size=trying.archive_of(platform).stat().st_size,
         most=trying.MOST_A_MINUTE,

@@ -4,6 +4,7 @@ The copy is a draft, so that what is submitted to it is a test run: it is on no 
 sends anything, and all visitors share one queue: an archive at a time, and a few a minute.
 """
 
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,7 +20,9 @@ from sqlalchemy.orm import Session
 from app.boards.boards import BoardReaders, is_shown_to
 from app.challenges import challenges
 from app.core.access import Actor
-from app.core.errors import ConflictError, NotFoundError, RefusedError
+from app.core.errors import ConflictError, DomainError, NotFoundError, RefusedError
+from app.images import overlays, viewer
+from app.images.viewer import ViewerChoice, ViewerPage
 from app.intake import testing
 from app.jobs import heartbeats
 from app.models import (
@@ -35,9 +38,8 @@ from app.models import (
 )
 from app.people import sessions, teams
 from app.platform import Platform
-from app.results import leaders, submissions
+from app.results import submissions
 from app.results.details import DetailRequest
-from app.results.leaders import BoardSummary
 from app.results.recording import is_on_board
 from app.results.submissions import SubmissionView
 from app.submissions import receiving, submitting
@@ -194,13 +196,25 @@ def newest(platform: Platform) -> Tried | None:
     return Tried(view) if mean is None else _placed(platform, Tried(view), mean)
 
 
-def board(platform: Platform) -> BoardSummary | None:
-    """Return the sample's leaderboard with which a score is compared; None before it is there."""
-    counted = leaders.counts(platform)
+def illustration(platform: Platform) -> ViewerPage | None:
+    """Return the image of the sample in which its leading method finds most classes, with what it found; None before it is drawn."""
     with platform.snapshot() as session:
         phase = challenges.phase_of(session, SAMPLE, IMAGE_SET)
-        boards = leaders.board_summaries(session, [phase], counted) if phase else ()
-    return next((each for each in boards if each.competition == COMPETITION), None)
+        runs = overlays.runs_on_boards(session, phase.id, BoardReaders.PUBLIC) if phase else []
+    leading = next((run.run_id for run in runs if run.competition == COMPETITION), None)
+    examples = overlays.examples(platform, leading) if leading is not None else None
+    found = Counter(
+        image for each in examples or () for image in {example.image for example in each.lists[0]}
+    )
+    if leading is None or not found:
+        return None
+    image = min(found, key=lambda name: (-found[name], name))
+    choice = ViewerChoice(COMPETITION, (leading,))
+    try:
+        page = viewer.viewer(platform, Actor(), SAMPLE, IMAGE_SET, image, choice)
+    except DomainError:  # visitors may not see the images
+        return None
+    return page if page.panels and page.panels[-1].marks else None
 
 
 def _placed(platform: Platform, tried: Tried, mean: float) -> Tried:

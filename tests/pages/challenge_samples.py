@@ -137,8 +137,6 @@ def of_the_front(phases: tuple[PhaseView, ...]) -> Iterator[tuple[str, dict[str,
     for home in (full, replace(full, main_board=replace(board, leaders=leading[1:])), empty):
         for is_admin in (True, False):
             yield "home/home.html", {"home": home, "is_admin": is_admin, "can_try": is_admin}
-    archive = {"archive_name": "results.tar.gz", "archive_size": 20_000}
-    yield "home/try.html", {"tried": None, "board": board, "most": 6, **archive}
     every = ChallengeList(cards, 5, ("detection", EVIL), tuple(ChallengeState))
     for found in (every, replace(every, challenges=()), ChallengeList((), 0, (), ())):
         yield "home/challenges.html", {"found": found, "query": {"task": None, "state": None}}

@@ -136,6 +136,9 @@ def _of_viewer() -> Iterator[Sample]:
         highest=0.9,
     )
     yield "images/viewer.html", {"page": page, "query": "competition=3", **REPORTED}
+    archive = {"archive_name": "results.tar.gz", "archive_size": 20_000}
+    for drawn in (page, replace(page, panels=panels[:2])):
+        yield "home/try.html", {"tried": None, "drawn": drawn, "most": 6, **archive}
     coloured = replace(
         page,
         panels=(Panel(EVIL, None, (), (), "/pictures/a/b/c/labels.png?run=1", None),),

@@ -353,7 +353,7 @@ def test_rules_page_shows_settings_the_organisers_text_and_the_terms(
     after = browser().get("/challenges/elm/rules").text
     data = browser().get("/api/v1/challenges/elm/rules").json()
 
-    assert "One, and no later result replaces it." in before
+    assert "It is final: no later result replaces it." in before
     assert "From the organisers" not in before
     assert "From the organisers" in after
     assert "<h3>Fairness</h3>" in after

@@ -1,5 +1,6 @@
 """Try it now: visitors have the server submit an archive of its own, and learn its score and nothing else. And the sample's dates."""
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -30,10 +31,11 @@ from app.models import (
     Team,
     Upload,
 )
-from app.operations.sample_dates import submitted_days_ago, take_back_in_time
+from app.operations.sample_dates import CLOSES, OPENED, QUOTAS, submitted_days_ago, take_back_in_time
 from app.operations.sampling import SETS, SHORTEST_DESCRIPTION, copy_for_trying, submit
 from app.people import accounts
 from app.platform import PREPARING, Platform
+from sample import texts
 from tests.pages.conftest import Browser
 from tests.second_factors import token_of_admin
 from tests.working import do_all
@@ -114,14 +116,38 @@ def test_a_visitor_follows_an_archive_to_its_score(
     scored = visitor.get("/try").text
 
     assert 'action="/try"' in offered
-    assert "Then the score appears here" in before
-    assert "of 2 methods" in before.replace("among 2", "of 2")
+    assert "Try it now</button>" in before
     assert (pressed.status_code, pressed.headers["location"]) == (303, "/try")
     assert "It waits for a worker" in waiting
     assert 'hx-get="/try"' in waiting
     assert "That would be place" in scored
     assert "hx-get" not in scored
-    assert all(f">{name}</th>" in scored for name in sample.CLASSES)
+    assert {*sample.CLASSES} <= set(re.findall(r'<th scope="row">\s*(\w+)', scored))
+
+
+def test_visitors_see_what_the_leading_method_found_while_they_may_see_the_images(
+    sampled: TestClient, platform: Platform, browser: Browser
+) -> None:
+    do_all(platform)
+    [leading, *_] = sampled.get("/api/v1/leaderboards/sample/val/3").json()["rows"]
+    drawn = trying.illustration(platform)
+    page = browser().get("/try").text
+    with platform.transaction() as session:
+        phase = session.scalars(
+            select(Phase)
+            .join(Phase.challenge)
+            .where(Challenge.code == trying.SAMPLE, Phase.image_set == trying.IMAGE_SET)
+        ).one()
+        phase.quotas, phase.disclosure = (Quota(1, 7),), Disclosure.CLASSES
+    hidden = trying.illustration(platform)
+    with platform.transaction() as session:
+        session.execute(update(Phase).where(Phase.id == phase.id).values(disclosure=Disclosure.FULL))
+
+    assert drawn is not None
+    assert drawn.panels[-1].title == leading["method"]
+    assert all(mark.label.partition(" ")[0] in sample.CLASSES for mark in drawn.panels[-1].marks)
+    assert page.count('<g class="mark') == len(drawn.panels[-1].marks) > 2
+    assert hidden is None
 
 
 @pytest.mark.sampled
@@ -257,6 +283,18 @@ def test_methods_are_submitted_within_the_quotas_while_phases_are_open() -> None
             assert all(later - moment > 7 for moment, later in zip(moments, moments[3:], strict=False))
 
 
+def test_announcements_of_the_sample_say_what_the_rules_of_its_phases_say() -> None:
+    told = {title: (days, text) for days, title, text in texts.NEWS}
+    (pilot, of_pilot), (test, of_test) = told["The pilot is open"], told["The test set is open"]
+
+    assert (pilot, test) == (OPENED["pilot"], OPENED["test"])
+    assert OPENED["pilot"] + CLOSES["pilot"] == 20
+    assert "open for twenty days" in of_pilot
+    assert (Quota(3, 7), Quota(30, None)) == QUOTAS
+    assert "three results in seven days for each task, and thirty in total" in of_test
+    assert all("afterwards with everything about them" in each for each in (of_pilot, of_test))
+
+
 def test_the_sample_is_told_as_if_it_had_happened_over_five_weeks(
     sampled: TestClient, platform: Platform
 ) -> None:
@@ -294,4 +332,6 @@ def test_the_sample_is_told_as_if_it_had_happened_over_five_weeks(
     }
     assert phases["test"].closes_at is not None
     assert timedelta(days=8) < phases["test"].closes_at - now < timedelta(days=10)
-    assert phases["test"].quotas == (Quota(3, 7), Quota(30, None))
+    assert phases["test"].quotas == QUOTAS
+    assert phases["pilot"].details_at_close
+    assert phases["test"].details_at_close
