@@ -24,8 +24,10 @@ from app.intake.formats.reading import CLASS_FOLDERS, COCO, AnnotatedSet
 from app.intake.reports import HIDDEN, IMAGES, PUBLIC
 from app.intake.unpacking import SentPicture, Unpacked
 from heldout_scoring import BoxConvention, GroundTruth, Problem, Problems, Rule
+from heldout_scoring.data.label_maps import is_background, is_void
 
 MOST_NAMED: Final = 5  # pictures or classes in a sentence
+_NO_LABELS: Final = ("nan", "none", "null", "n/a", "na", "-", "?")
 _JOINTS: Final = re.compile(r"[|;,/+&]")  # between classes in one cell
 WIDE: Final = 0.2  # half an interval that is worth a warning
 Integers = NDArray[np.int64]
@@ -62,6 +64,7 @@ def add_findings(
     ]
     _add_like_names(unpacked, sets)
     _add_joined_names(unpacked, sets)
+    _add_no_classes(unpacked, sets)
     for role, each, _ in found:
         problems = unpacked.problems[role]
         for problem in _of_boxes(each):
@@ -172,6 +175,17 @@ def _add_joined_names(unpacked: Unpacked, sets: Mapping[str, Sequence[AnnotatedS
         )
         words = f"{count} to be a list of classes, such as {{}}; if images have several labels, give each a row, or each class a column of 0 and 1"
         unpacked.problems[role].warn(Problem("joined-names", Rule(words, joined[0])))
+
+
+def _add_no_classes(unpacked: Unpacked, sets: Mapping[str, Sequence[AnnotatedSet]]) -> None:
+    """Warn of classes whose names programs and people give to the background, to what is not counted, and where there is no label."""
+    for role, some in sets.items():
+        names = sorted({name for each in some for name in each.truth.lists.classes})
+        odd = [each for each in names if is_background(each) or is_void(each) or each.lower() in _NO_LABELS]
+        if odd:
+            count = "1 class has a name" if len(odd) == 1 else f"{len(odd):,} classes have names"
+            words = f"{count} of what is no class, such as {{}}: background, what is not counted, or a label that is missing; ignore it among the classes"
+            unpacked.problems[role].warn(Problem("no-class-name", Rule(words, odd[0])))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -107,6 +107,20 @@ def test_classes_whose_names_read_alike_are_warned_of(ours: str, theirs: str) ->
     assert "like-names" not in found(of(ours), of(ours))
 
 
+def test_names_of_what_is_no_class_are_told() -> None:
+    some = labels_of(["a", "b"], [0, 1])
+    renamed = replace(
+        some,
+        truth=GroundTruth.from_labels(
+            np.eye(2, dtype=np.int8), images=("a", "b"), classes=("NaN", "__ignore__")
+        ),
+    )
+    assert "no-class-name" not in found(some)
+    assert found(renamed)["no-class-name"] == [
+        "2 classes have names of what is no class, such as …: background, what is not counted, or a label that is missing; ignore it among the classes"
+    ]
+
+
 def test_label_images_are_counted_by_images() -> None:
     truth = GroundTruth.from_label_maps([np.array([[0, 1], [255, 0]])], classes=CLASSES, images=["a"])
 

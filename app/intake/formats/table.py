@@ -188,6 +188,7 @@ class _Table:
     objects: int = 0
     comments: int = 0
     columns: int = 0  # of the first line
+    first: list[str] = field(default_factory=list)  # this line
     lacking: int = 0  # that the last row does not have
     points: set[str] = field(default_factory=set)  # commas or points of decimals
     has_bad_rows: bool = False
@@ -281,7 +282,7 @@ class _Table:
     def _head(self, table: Any, lines: "_Lines") -> _Head | None:
         """The columns, by the first line; None if it names none that are known, which is a problem."""
         cells = [cell.strip() for cell in next(table, ())]
-        self.columns = len(cells)
+        self.columns, self.first = len(cells), cells
         found = [_ROLES.get(re.sub(r"[^a-z0-9]", "", cell.lower())) for cell in cells]
         if found.count("image") == 2 and "id" in map(str.lower, cells):
             found[[*map(str.lower, cells)].index("id")] = None  # the number of a row
@@ -375,6 +376,8 @@ class _Table:
             return None
         if flags:
             return _Head(places, {cells[place]: place for place in flags}, rows=rows)
+        if not chosen.has_names:
+            self.first = []
         if "class" not in chosen.columns:
             self.warn(NO_CLASS_NAMES, _NO_CLASS)
         return _Head(places, {}, rows=rows if chosen.has_names else ((number, cells), *rows))
@@ -389,14 +392,6 @@ class _Table:
                 continue
             self.lacking = self.columns - len(cells)
             try:
-                if any(cells[self.columns :]):
-                    words = f"expected {self.columns} fields, found {len(cells)}"
-                    words += (
-                        "; write points for decimals where commas stand between fields"
-                        if self.delimiter == ","
-                        else ""
-                    )
-                    raise _RowError("field-count", words)  # noqa: TRY301 - as every other problem
                 self._read_row(cells, head)
             except _RowError as error:
                 self.has_bad_rows = True
@@ -411,7 +406,16 @@ class _Table:
         self._remark_on_sides()
         return True
 
-    def _read_row(self, cells: Sequence[str], head: _Head) -> None:
+    def _read_row(self, cells: list[str], head: _Head) -> None:
+        if cells == self.first:
+            raise _RowError("first-line", "this is the first line again; was a table appended to another?")
+        if any(cells[self.columns :]):
+            way_out = (
+                "; write points for decimals where commas stand between fields"
+                if self.delimiter == ","
+                else ""
+            )
+            raise _RowError("field-count", f"expected {self.columns} fields, found {len(cells)}{way_out}")
         image_set = self._set_of(cells, head)
         self.rows = self.sets.setdefault(image_set, self.rows if not self.sets else _Rows())
         path = self._cell(cells, head, "image")

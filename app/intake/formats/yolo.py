@@ -210,11 +210,24 @@ def _files_by_set(
         return given.get(_key_of(path, reading.root).parent, "")
 
     def files_of(path: Path) -> _Files:
-        in_list = listed.get(path.stem) or listed.get(path.stem.casefold(), reading.set_name)
-        otherwise = set_given_to(path) or in_list
-        return sets.setdefault(set_of_file(path.parent / "_", reading.root, otherwise), _Files())
+        return sets.setdefault(set_of_image(path) or reading.set_name, _Files())
+
+    def set_of_image(path: Path) -> str | None:
+        in_list = listed.get(path.stem) or listed.get(path.stem.casefold(), "")
+        return set_of_file(path.parent / "_", reading.root, set_given_to(path) or in_list) or None
 
     _refuse_label_images(reading)
+    labels = [
+        path
+        for path in reading.with_suffix(".txt")
+        if path.parent in folders or _is_in_folder(path, reading.root)
+    ]
+    if listed:
+        unlisted = [path for path in (*reading.with_suffix(*SUFFIXES), *labels) if set_of_image(path) is None]
+        names = " and ".join(sorted({*listed.values()}))
+        reading.refuse(
+            unlisted, "no-set", f"in no list of an image set, though others are in {names}; list them, too"
+        )
     for path in reading.with_suffix(*SUFFIXES):
         pictures, key = files_of(path).pictures, _folded(_key_of(path, reading.root))
         if key in pictures:
@@ -222,8 +235,7 @@ def _files_by_set(
             reading.problems.add(Problem("two-pictures", Rule(words, pictures[key]), reading.name(path)))
         pictures[key] = reading.name(path)
         reading.use_as_picture(path)
-    texts = reading.with_suffix(".txt")
-    labels = [path for path in texts if path.parent in folders or _is_in_folder(path, reading.root)]
+    labels = [path for path in labels if path not in reading.used]
     placed = [path for path in labels if set_given_to(path)]
     labels = [path for path in labels if not set_given_to(path)]
     if not any(set_folder_above(path, reading.root) for path in labels):

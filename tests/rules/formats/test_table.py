@@ -171,6 +171,7 @@ def test_a_flag_says_that_an_object_is_difficult(tmp_path: Path) -> None:
         (f"{OWN}a,cat,1,1,9,9,,\na,cat,1,5,1,10,10", "3: expected 6 fields, found 7; write points for decimals where commas stand between fields"),
         (f"{OWN}a,cat,1,1,9,9\na,cat,1,1,9,9,x".replace(",", ";"), "3: expected 6 fields, found 7"),
         (f"{OWN}a,cat,1;5,1,10,10\na,cat,1,1,1.200,10".replace(",", "|").replace(";", ",").replace("|", ";"), "3: some numbers have a comma and others a point"),
+        ("image,label\na,cat\nimage,label\nb,dog\n", "3: this is the first line again"),
         ("image,label\na,cat\0\n", "2: this line has signs that no text has, as UTF-16 without its mark"),
         ("filename,cat,dog\na,1,0\nb,1,2\n", "3: expected 0 or 1 for each class, found 2"),
     ],

@@ -417,6 +417,20 @@ def test_sets_are_those_that_settings_name(
     assert any(each.startswith(told) for each in said) if told else found.problems == []
 
 
+def test_images_in_no_list_where_others_are_in_some_are_a_problem(tmp_path: Path) -> None:
+    lists = {
+        f"autosplit_{name}.txt": f"./images/{image}.jpg\n".encode()
+        for name, image in (("train", "a"), ("val", "b"))
+    }
+
+    found = read(tmp_path, {**settled("train: autosplit_train.txt", "", "", ""), **lists})
+
+    assert found.problems == [
+        "images/c.jpg: 2 files like this one are in no list of an image set, though others are in train and val; list them, too"
+    ]
+    assert {each.name: each.images for each in found.report.sets} == {"train": 1, "val": 1}
+
+
 def test_numbers_of_classes_that_seem_to_begin_with_1_are_told(tmp_path: Path) -> None:
     def labels(*numbers: int) -> bytes:
         return b"".join(
