@@ -10,7 +10,6 @@ from app.boards import team_views
 from app.boards.team_views import AfterMember, Ownership
 from app.core.access import Action
 from app.core.errors import RefusedError
-from app.core.paging import Before
 from app.core.rate_limits import Limited
 from app.people import invitations, teams
 from app.people.invitations import NewTeamLink, TeamLink
@@ -62,9 +61,9 @@ def _to(team_id: int) -> Response:
 
 
 @router.get("/teams/{team_id}", dependencies=[requires(Action.READ_TEAM)])
-def team(request: Request, team_id: int, after: AfterMember = None, before: Before = None) -> Response:
+def team(request: Request, team_id: int, after: AfterMember = None) -> Response:
     """Show a team."""
-    return _team(request, team_id, Form(), after=after, before=before)
+    return _team(request, team_id, Form(), after=after)
 
 
 def _team(
@@ -74,11 +73,8 @@ def _team(
     *,
     new_link: TeamLink | None = None,
     after: int | None = None,
-    before: int | None = None,
 ) -> Response:
-    page = team_views.team_page(
-        platform_of_request(request), actor_of_request(request), team_id, after, before
-    )
+    page = team_views.team_page(platform_of_request(request), actor_of_request(request), team_id, after)
     form.fill({"name": page.name, "affiliation": page.affiliation, "uses": "1", "days": "7"})
     mark_as_of(request, page.challenge)
     response = render(request, "teams/team.html", team=page, form=form, new_link=new_link)

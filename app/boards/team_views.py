@@ -21,9 +21,10 @@ from app.people.teams import MemberView, NewTeam, OwnTeam, Reason, is_shown, sco
 from app.platform import Platform
 from app.results import details, standings
 from app.results.details import Rank
-from app.results.standings import Matrix
+from app.results.standings import CompetitionColumn, Matrix, MatrixCell
 from app.results.submissions import SubmissionRow, team_rows
 from app.submissions import quotas
+from app.submissions.methods import MethodRef
 from app.submissions.quotas import QuotaLine
 
 LARGEST_ID = 2**63 - 1
@@ -87,16 +88,13 @@ class PhaseQuota:
 
 
 @dataclass(frozen=True, slots=True)
-class BestResult:
-    """The best result of a team in a task of a phase. mean: None if the reader may not see it."""
+class TeamResult:
+    """A result of a team on a board."""
 
     image_set: str
-    title: str  # of the competition
-    competition: int
-    own_data: bool
-    method: str
-    submission: int
-    mean: float | None
+    column: CompetitionColumn
+    method: MethodRef
+    cell: MatrixCell
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,24 +133,39 @@ class TeamPage:
     ranks: tuple[TeamRank, ...] = ()  # of the best results in each task
 
     @property
-    def best(self) -> dict[str, tuple[BestResult | None, ...]]:
+    def on_boards(self) -> tuple[TeamResult, ...]:
+        """The results on boards, by phase, and in each of them the best methods first."""
+        return tuple(each for matrix in self.standings for each in results_of(matrix))
+
+    @property
+    def methods(self) -> tuple[tuple[TeamResult, ...], ...]:
+        """The same results by method, in the order of their first ones."""
+        found: dict[int, list[TeamResult]] = {}
+        for each in self.on_boards:
+            found.setdefault(each.method.id, []).append(each)
+        return tuple(map(tuple, found.values()))
+
+    @property
+    def best(self) -> tuple[TeamResult, ...]:
         """The best result of each task, in each phase with results."""
-        found = [best_results(each) for each in self.standings]
-        titles = dict.fromkeys(title for each in found for title in each)
-        return {title: tuple(each.get(title) for each in found) for title in titles}
+        return tuple(each for matrix in self.standings for each in best_results(matrix).values())
 
 
-def best_results(matrix: Matrix) -> dict[str, BestResult]:
+def results_of(matrix: Matrix) -> Iterator[TeamResult]:
+    """List the results of a team's methods in a phase."""
+    for row in matrix.rows:
+        for column, cell in zip(matrix.columns, row.cells, strict=True):
+            if cell:
+                yield TeamResult(matrix.image_set, column, row.method, cell)
+
+
+def best_results(matrix: Matrix) -> dict[str, TeamResult]:
     """Return the best result of a team's methods by task; of equal ones, and where means are hidden, the first."""
-    best: dict[str, BestResult] = {}
-    for place, column in enumerate(matrix.columns):
-        for row in matrix.rows:
-            cell, known = row.cells[place], best.get(column.title)
-            if cell and (known is None or (cell.mean or 0) > (known.mean or 0)):
-                best[column.title] = BestResult(
-                    matrix.image_set, column.title, column.competition, column.own_data, row.method.name,
-                    cell.submission, cell.mean,
-                )  # fmt: skip
+    best: dict[str, TeamResult] = {}
+    for each in sorted(results_of(matrix), key=lambda each: each.column.competition):
+        known = best.get(each.column.title)
+        if known is None or (each.cell.mean or 0) > (known.cell.mean or 0):
+            best[each.column.title] = each
     return best
 
 
@@ -273,7 +286,7 @@ def _ranks(
 ) -> Iterator[TeamRank]:
     best = {matrix.image_set: best_results(matrix).values() for matrix in matrices}
     for phase, visibility in phases:
-        places = [(each.submission, each.competition) for each in best.get(phase.image_set, ())]
+        places = [(each.cell.submission, each.column.competition) for each in best.get(phase.image_set, ())]
         statement = select(Result).where(tuple_(Result.submission_id, Result.competition).in_(places))
         results = {each.id: each for each in session.scalars(statement)} if places else {}
         for number, rank in details.ranks(session, actor, phase, visibility, results.values()).items():

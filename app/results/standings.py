@@ -64,6 +64,7 @@ class MatrixCell:
     submission: int
     mean: float | None
     best: bool  # the best of the competition
+    date: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,7 @@ def _cell(result: ResultView | None, leaders: Container[tuple[int, int]]) -> Mat
     if result is None:
         return None
     is_best = result.mean is not None and (result.competition, result.method.id) in leaders
-    return MatrixCell(result.submission, result.mean, best=is_best)
+    return MatrixCell(result.submission, result.mean, is_best, result.date)
 
 
 def submissions_of(results: Iterable[ResultView], limit: int) -> tuple[RecentSubmission, ...]:

@@ -196,11 +196,12 @@ class MethodRef:
     id: int
     name: str
     is_baseline: bool
+    title: str = ""
 
     @classmethod
     def of(cls, method: Method) -> "MethodRef":
         """Refer to a method."""
-        return MethodRef(method.id, method.name, method.is_baseline)
+        return MethodRef(method.id, method.name, method.is_baseline, method.title)
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,6 +224,16 @@ def breakable(name: str) -> Markup:
     return Markup("<wbr>").join(parts).replace(" <wbr>", " ")
 
 
+def initials(name: str) -> str:
+    """Return the first letters of the first two words of a name, for its mark; a name without letters has its first sign.
+
+    >>> initials("Sample organisers (made up)"), initials("oak_7"), initials("42")
+    ('SO', 'O', '4')
+    """
+    words = re.findall(r"[^\W\d_]+", name)
+    return "".join(word[0] for word in words[:2]).upper() or name[:1]
+
+
 def by_file(problems: Iterable[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:
     """Group a report's problems by file, in the order of the report; those without a file come first, under ""."""
     groups: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
@@ -301,6 +311,7 @@ FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "day": day,
     "day_of": day_of,
     "duration": duration,
+    "initials": initials,
     "local": local,
     "number": number,
     "plural": plural,

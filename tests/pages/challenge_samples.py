@@ -182,9 +182,9 @@ def of_readers() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def matrix() -> Matrix:
     """Two methods in three competitions."""
-    cells = (MatrixCell(12, 0.9, best=True), None, MatrixCell(13, None, best=False))
+    cells = (MatrixCell(12, 0.9, True, NOW), None, MatrixCell(13, None, False, NOW))
     row = MatrixRow(RESULT.method, RESULT.team, cells)
-    plain = replace(row, method=OTHER_METHOD, cells=(None, MatrixCell(14, 0.0, best=False), None))
+    plain = replace(row, method=OTHER_METHOD, cells=(None, MatrixCell(14, 0.0, False, NOW), None))
     return Matrix(
         "VOC2007", "test", columns_of("VOC2007", (1, 3, 4)), (row, plain), 1, 2, has_more=True, withheld=EVIL
     )
