@@ -5,9 +5,9 @@ from typing import Any
 
 from app.challenges.challenges import PhaseRef
 from app.images.drawing import ExampleView
-from app.images.lists import ShownExample
 from app.images.pictures import PictureView
-from app.images.showcase import Showcase, by_task
+from app.images.showcase import Sample, Showcase, ShownCurve, Window, by_task
+from app.images.viewer import Mark
 from app.people.teams import MemberView, TeamRef
 from app.results.details import Rank
 from app.results.exhibits import CurveView, RocView
@@ -50,7 +50,9 @@ def showcase(image: str, kind: str) -> Showcase:
     )
     example = ExampleView(image, 1, 0.9, (1.0, 2.0, 30.0, 40.0), 0.7, None)
     picture = PictureView(0, image, 500, 375, "v1", None)
-    return Showcase(RESULT, 9, (curve,), (ShownExample(example, picture),), True)
+    mark = Mark("hit", 1, 2, 29, 38, EVIL)
+    sample = Sample(picture, EVIL, example, mark, "/labels.png", Window(0, 0, 400, 300))
+    return Showcase(RESULT, 9, (ShownCurve(curve, 0.5),), (sample,), True)
 
 
 def method_page(method: MethodView = METHOD, **changes: Any) -> MethodPage:

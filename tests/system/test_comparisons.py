@@ -7,6 +7,7 @@ import pytest
 
 from app.models import Disclosure
 from app.results import analyses
+from app.web.formats import signed
 from tests.system.conftest import SharedSite
 from tests.system.installations import LONGEST, Client, good
 from tests.system.kits import CAT, DOG, IMAGES, line, packed, small_kit
@@ -86,7 +87,10 @@ def test_differences_agree_with_the_board(results: Results) -> None:
 def test_the_page_shows_them_with_figures(results: Results) -> None:
     page = results.page(results.site.anybody, results.address("elm", "oak"))
 
-    assert "<bdi>oak</bdi> − <bdi>elm</bdi>" in page
+    [pair] = results.compared(results.site.anybody, "elm", "oak")["statistics"]["pairs"]
+    difference = signed(pair["difference"]["value"])
+    assert f'<b>{difference}</b> <span class="quiet">' in page  # beside the method
+    assert "Difference of the means" not in page  # which is for more than one pair
     assert (
         page.count("<svg") == 9
     )  # the mark, the bell and the menu in the header, a line for each method, and four figures
@@ -103,7 +107,8 @@ def test_a_held_out_phase_shows_disclosed_values_side_by_side(results: Results) 
         assert [method["errors"] for method in found["methods"]] == [None, None]
         assert {each["low"] for method in found["methods"] for each in method["classes"]} == {None}
         page = results.page(reader, results.address("elm", "oak", phase=HELD_OUT))
-        assert "Difference of the means" not in page
+        assert "p&nbsp;" not in page
+        assert "Paired bootstrap" not in page
         assert found["withheld"] in page.replace("&#39;", "'")
     assert results.compared(results.site.organiser, "elm", "oak", phase=HELD_OUT)["statistics"]
 
@@ -139,7 +144,7 @@ def test_a_page_without_statistics_says_so_and_shows_them_once_computed(results:
     assert "being computed" in before
     assert 'hx-select="#statistics"' in before
     assert "being computed" not in after
-    assert "Difference of the means" in after
+    assert "Paired bootstrap" in after
 
 
 def test_the_page_of_a_result_has_rank_interval_curve_and_errors(results: Results) -> None:
