@@ -72,7 +72,10 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class FigureHead:
-    """An entry in the list of a board's figures. is_curve: one of many, which a page loads lazily."""
+    """An entry in the list of a board's figures.
+
+    is_curve: one of many, of which a page shows one; class_name, best: whose curves it draws, and the best score, in [0, 1].
+    """
 
     name: str
     title: str
@@ -80,6 +83,8 @@ class FigureHead:
     width: float
     height: float
     is_curve: bool
+    class_name: str = ""
+    best: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +223,7 @@ def outdated(session: Session, drawn: str) -> list[tuple[int, int]]:
     return [(phase, competition) for phase, competition in session.execute(statement)]
 
 
-FIGURES_VERSION = "8"  # version of all figures; a change redraws those of every board
+FIGURES_VERSION = "9"  # version of all figures; a change redraws those of every board
 FIGURE = "board figure"  # artefact kind: one figure
 SVG_AND_NUMBERS = "application/json"
 MOST_CURVES = 100  # per drawing
@@ -250,6 +255,15 @@ class _Snapshot:
     def version(self) -> str:
         """The version of the figures to draw."""
         return f"{FIGURES_VERSION}-{version_of(self.scores, self.disclosed)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _ClassCurves:
+    """The curves of a class, and the best score in it."""
+
+    figure: Figure
+    class_name: str
+    best: float | None
 
 
 def refresh(platform: Platform, payload: Mapping[str, Any]) -> None:
@@ -289,7 +303,7 @@ def _draw_if_changed(snapshot: _Snapshot) -> None:
         return
     heads = [
         *(_store_figure(snapshot, figure) for figure in _figures_of_scores(snapshot)),
-        *(_store_figure(snapshot, figure, is_curve=True) for figure in _figures_of_curves(snapshot)),
+        *(_store_curves(snapshot, curves) for curves in _figures_of_curves(snapshot)),
     ]
     ranks = ranks_of([each.mean for each in snapshot.scores.methods])
     places = {
@@ -302,7 +316,12 @@ def _draw_if_changed(snapshot: _Snapshot) -> None:
     snapshot.platform.cache.expire_versions()
 
 
-def _store_figure(snapshot: _Snapshot, figure: Figure, *, is_curve: bool = False) -> FigureHead:
+def _store_curves(snapshot: _Snapshot, curves: _ClassCurves) -> FigureHead:
+    head = _store_figure(snapshot, curves.figure)
+    return replace(head, is_curve=True, class_name=curves.class_name, best=curves.best)
+
+
+def _store_figure(snapshot: _Snapshot, figure: Figure) -> FigureHead:
     """Store a figure and return its entry in the list of figures."""
     drawing = figure.drawing
     head = FigureHead(
@@ -311,7 +330,7 @@ def _store_figure(snapshot: _Snapshot, figure: Figure, *, is_curve: bool = False
         drawing.description,
         drawing.width - drawing.left,
         drawing.height,
-        is_curve,
+        is_curve=False,
     )
     content = {
         "columns": [asdict(column) for column in figure.table.columns],
@@ -404,7 +423,7 @@ def random_baseline(
     return None if math.isnan(total) else total / permutations
 
 
-def _figures_of_curves(snapshot: _Snapshot) -> Iterator[Figure]:
+def _figures_of_curves(snapshot: _Snapshot) -> Iterator[_ClassCurves]:
     """Draw the curves of every class, best first, if details are public."""
     board = snapshot.scores
     if not public_visibility(snapshot.phase).details or len(board.classes) > MOST_CLASSES:
@@ -429,7 +448,8 @@ def _figures_of_curves(snapshot: _Snapshot) -> Iterator[Figure]:
                     else None
                 )
                 shown = replace(axes, level=level, level_name="random rankings")
-                yield curves_of_class(place, name, curves, shown, methods=len(entered))
+                figure = curves_of_class(place, name, curves, shown, methods=len(entered))
+                yield _ClassCurves(figure, name, curves[0].value)
 
 
 def _random_precision(curves: Iterable[Mapping[str, Any]]) -> float | None:

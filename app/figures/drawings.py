@@ -168,8 +168,9 @@ def _names_of_best(ordered: Sequence[DatedMean], across: Scale, up: Scale) -> It
             above = baseline
 
 
-RANKS_WIDTH, MARGIN, AXIS, ROW, STEP = 640, 186, 58, 17, 6
-MOST_LETTERS = 17
+RANKS_WIDTH, AXIS, ROW, STEP = 820, 62, 20, 7
+ELBOW = 12  # width of the end of the line to a mean rank
+MOST_LETTERS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,22 +195,23 @@ class RankGroups:
 
 def rank_diagram(name: str, title: str, description: str, ranks: RankGroups) -> Drawing:
     """Draw methods on a line by mean rank. The best half is labelled on the left, the other on the right."""
-    scale = Scale(1.0, float(max(ranks.ranks, 2)), MARGIN, RANKS_WIDTH - MARGIN)
+    half = (len(ranks.methods) + 1) // 2
+    left, right = ranks.methods[:half], ranks.methods[:half - 1:-1]  # fmt: skip
+    value = 4 + 9 * len(f"{ranks.ranks:.2f}")  # width of a mean rank
+    margins = [
+        2 + width_of((each.name for each in side), MOST_LETTERS) + value + ELBOW for side in (left, right)
+    ]
+    scale = Scale(1.0, float(max(ranks.ranks, 2)), margins[0], RANKS_WIDTH - margins[1])
     joining = [pair for pair in ranks.groups if pair[1] > pair[0]]
     first_row = AXIS + 14 + STEP * len(joining) + 8
-    half = (len(ranks.methods) + 1) // 2
     shapes = [
         *_axis(scale),
         *_critical_difference(scale, ranks.critical_difference),
         *(_join(ranks, pair, number, scale) for number, pair in enumerate(joining)),
-        *_names(ranks.methods[:half], scale, first_row, 0.0),
-        *_names(ranks.methods[:half - 1:-1], scale, first_row, float(RANKS_WIDTH)),
-    ]  # fmt: skip
-    spare = MARGIN - 12 - 40 - 2  # space for names on each side
-    left = max(0, spare - width_of((each.name for each in ranks.methods[:half]), MOST_LETTERS))
-    right = max(0, spare - width_of((each.name for each in ranks.methods[half:]), MOST_LETTERS))
-    height = first_row + ROW * half + 4
-    return Drawing(name, title, description, RANKS_WIDTH - right, height, tuple(shapes), left=left)
+        *_names(left, scale, first_row, -value),
+        *_names(right, scale, first_row, value),
+    ]
+    return Drawing(name, title, description, RANKS_WIDTH, first_row + ROW * half + 4, tuple(shapes))
 
 
 def _axis(scale: Scale) -> Iterator[Shape]:
@@ -235,27 +237,15 @@ def _join(ranks: RankGroups, pair: tuple[int, int], number: int, scale: Scale) -
     return Line(scale.at(first) - 3, y, scale.at(last) + 3, y, "join")
 
 
-def _names(methods: Sequence[Ranked], scale: Scale, top: float, edge: float) -> Iterator[Shape]:
-    """Draw names at one edge, from top to bottom, with lines to their ranks that do not cross."""
-    is_left = edge == 0.0
+def _names(methods: Sequence[Ranked], scale: Scale, top: float, value: float) -> Iterator[Shape]:
+    """Draw names at one edge, from top to bottom, with lines to their ranks that do not cross. value: from a line to its name."""
+    outwards, anchor, start = (-1, "end", scale.start) if value < 0 else (1, "start", scale.end)
+    end = start + outwards * ELBOW
     for number, method in enumerate(methods):
         x, y = scale.at(method.mean_rank), top + ROW * (number + 0.5)
-        end = MARGIN - 12 if is_left else RANKS_WIDTH - MARGIN + 12
         yield Polyline(joined([(x, AXIS), (x, y), (end, y)]), "lead", f"{method.name} {method.mean_rank:.2f}")
-        yield label(
-            end - 40 if is_left else end + 40,
-            y + 4,
-            method.name,
-            MOST_LETTERS,
-            anchor="end" if is_left else "start",
-        )
-        yield Text(
-            end - 4 if is_left else end + 4,
-            y + 4,
-            f"{method.mean_rank:.2f}",
-            "end" if is_left else "start",
-            "quiet",
-        )
+        yield label(end + value, y + 4, method.name, MOST_LETTERS, anchor=anchor)
+        yield Text(end + outwards * 4, y + 4, f"{method.mean_rank:.2f}", anchor, "quiet")
 
 
 MOST_METHODS = 100  # per drawing; more cannot be read

@@ -110,7 +110,7 @@ class DrawnFigure:
 class FiguresPage:
     """The page of a board's figures.
 
-    methods: those drawn; has_results: there are public results to draw; tasks, trainings, phases: the boards to switch to, including this one; lacks_curves: the board may have
+    curves: of each class; curve: the one of them that is shown; methods: those drawn; has_results: there are public results to draw; tasks, trainings, phases: the boards to switch to, including this one; lacks_curves: the board may have
     classes without curves.
     """
 
@@ -118,7 +118,8 @@ class FiguresPage:
     name: str  # of the board
     view: FiguresView
     figures: tuple[DrawnFigure, ...]
-    curves: tuple[DrawnFigure, ...]
+    curves: tuple[FigureHead, ...]
+    curve: DrawnFigure | None
     methods: int
     has_results: bool
     tasks: tuple[Segment, ...]
@@ -211,10 +212,10 @@ def styles() -> str:
     return (ROOT / "static" / "figures.css").read_text()
 
 
-def figures_page(platform: Platform, address: BoardKey) -> FiguresPage:
-    """Return the figures of a board as the public sees them. Curves and large drawings come without their SVG.
+def figures_page(platform: Platform, address: BoardKey, class_name: str | None = None) -> FiguresPage:
+    """Return the figures of a board as the public sees them, large drawings without their SVG.
 
-    Raises NotFoundError.
+    class_name: whose curves are shown; None: those of the first class. Raises NotFoundError, also for a class without curves.
     """
     phase, summary = _summary(platform, address)
     with platform.snapshot() as session:
@@ -226,16 +227,19 @@ def figures_page(platform: Platform, address: BoardKey) -> FiguresPage:
         if (each.image_set, each.competition) == (address.image_set, address.competition)
     )
     heads = summary.figures if summary else ()
+    curves = tuple(head for head in heads if head.is_curve)
+    chosen = next((head for head in curves if class_name in (None, head.class_name)), None)
+    if summary and class_name is not None and chosen is None:
+        raise NotFoundError(f"this board has no curves of a class {class_name}")
     try:
         drawn = [
             _without_large_svg(_figure(platform, phase, address, head), LARGEST_DRAWING)
             for head in heads
             if not head.is_curve
         ]
+        curve = _figure(platform, phase, address, chosen) if chosen else None
     except NotFoundError:  # one of them is drawn again
-        summary, heads, drawn = None, (), []
-    empty = {"columns": (), "rows": (), "svg": None}
-    curves = tuple(_drawn(address, head, empty) for head in heads if head.is_curve)
+        summary, drawn, curves, curve = None, [], (), None
     view = _figures_view(phase, address, summary, tuple(each.figure for each in drawn))
     return FiguresPage(
         phase,
@@ -243,6 +247,7 @@ def figures_page(platform: Platform, address: BoardKey) -> FiguresPage:
         view,
         tuple(drawn),
         curves,
+        curve and _without_large_svg(curve, LARGEST_DRAWING),
         len(summary.places) if summary else 0,
         has_results,
         *segments(others, here),

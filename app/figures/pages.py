@@ -28,18 +28,19 @@ def figures(
     challenge: str,
     image_set: str,
     competition: int,
+    class_name: Annotated[str | None, Query(alias="class", max_length=200)] = None,
 ) -> Response:
-    """Show every figure of a board."""
+    """Show the figures of a board, with the curves of one class."""
     address = BoardKey(challenge, image_set, competition)
 
     def read() -> dict[str, Any]:
-        page = figure_views.figures_page(platform, address)
+        page = figure_views.figures_page(platform, address, class_name)
         return {"page": page, "board": page.view}
 
     def own(actor: Actor) -> dict[str, str]:
         return organise_tab(platform, actor, challenge)
 
-    return render_shared(request, "figure_pages/figures.html", address, read, own)
+    return render_shared(request, "figure_pages/figures.html", (address, class_name), read, own)
 
 
 @router.get("/figures/{name}.svg", dependencies=[limited(Limited.VIEW)])

@@ -52,7 +52,8 @@ def of_figures() -> Iterator[tuple[str, dict[str, Any]]]:
         EVIL,
         view,
         (drawn("one"), large()),
-        (replace(drawn("curves-1"), svg=None, width=900),),
+        (FigureHead("curves-1", EVIL, EVIL, 100, 50, True, EVIL, 0.5),),
+        replace(drawn("curves-1"), plot=Plot("0 0 10 10", EVIL, 1.0), width=1200),
         1,
         True,
         choices,
@@ -60,7 +61,7 @@ def of_figures() -> Iterator[tuple[str, dict[str, Any]]]:
         choices,
         lacks_curves=True,
     )
-    empty = replace(page, figures=(), curves=())
+    empty = replace(page, figures=(), curves=(), curve=None)
     hidden = replace(empty, has_results=False, view=replace(view, withheld=None))
     waiting = replace(view, is_computed=False, as_of=None, withheld=None)
     for each in (page, empty, hidden, replace(empty, view=waiting)):

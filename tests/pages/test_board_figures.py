@@ -38,7 +38,7 @@ from tests.system.damage import overwrite
 from tests.system.rows import Rows, described
 from tests.working import do_all, handling
 
-CURVE = heldout_scoring.Curve("cat", 10, bytes([1, 0, 1, 1, 0]))
+CURVES = [heldout_scoring.Curve(name, 10, bytes([1, 0, 1, 1, 0])) for name in ("cat", "dog")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,8 @@ class Drawn:
                         run_id=run_id, class_name=name, position=place + 1, value=value, held_out_value=value
                     )
                 )
-            session.add(Exhibit(run_id=run_id, position=0, kind=CURVE.kind, content=to_plain(CURVE)))
+            for place, curve in enumerate(CURVES):
+                session.add(Exhibit(run_id=run_id, position=place, kind=curve.kind, content=to_plain(curve)))
             return session.get_one(Result, result_id).method_id
 
     def deliver(self) -> None:
@@ -138,10 +139,27 @@ def test_figures_are_being_computed_until_they_are_drawn(make: Make) -> None:
 
     page = board.page()
     assert "being computed" not in page
-    assert page.count("<svg xmlns") == 7
-    assert f'<img class="drawing" src="{board.address}/figures/curves-1.svg"' in page
+    assert page.count("<svg xmlns") == 8  # one of them with the curves of the first class
     medians = board.numbers()["median-by-method"]["rows"]
     assert [value for _, value in medians] == pytest.approx([0.7051234, 0.5051234])
+
+
+def test_the_page_of_figures_shows_the_curves_of_one_class_and_leads_to_those_of_the_others(
+    make: Make,
+) -> None:
+    board = make()
+    board.add(0.5)
+    board.deliver()
+
+    classes = re.findall(r'<a href="[?]class=(\w+)#curves" (aria-current="page")?', board.page())
+    chosen = board.browser.get(f"{board.address}/figures?class=dog").text
+
+    assert classes == [("cat", 'aria-current="page"'), ("dog", "")]
+    assert "Precision and recall: cat</a>" in board.page()
+    assert "Precision and recall: dog</a>" in chosen
+    assert "Precision and recall: cat</a>" not in chosen
+    assert 'data-plot="' in chosen
+    assert board.browser.get(f"{board.address}/figures?class=cow").status_code == 404
 
 
 def test_curves_of_classification_are_compared_with_random_rankings(make: Make) -> None:

@@ -7,7 +7,7 @@ from app.web.charts.scales import Scale, score_axis, top_of
 from app.web.charts.shapes import Drawing, Line, Rect, Shape, Text, label, width_of
 
 WIDTH, ROW, TOP, BOTTOM = 440, 20, 24, 22
-NUMBERS = 44  # width of the numbers beside bars
+NUMBERS = 52  # width of the numbers beside bars
 MOST_LETTERS = 19  # that fit next to a bar
 
 
@@ -80,4 +80,4 @@ def _legend(legend: Legend, *, has_baseline: bool) -> Iterator[Shape]:
         else:
             yield Rect(x, 4, 10, 9, style)
         yield Text(x + 15, 13, text, style="quiet")
-        x += 15 + 7.4 * len(text) + 12
+        x += 15 + 8.4 * len(text) + 12
