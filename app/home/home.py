@@ -28,7 +28,7 @@ from app.challenges.texts import ChallengeTexts
 from app.core.access import Actor, visible_to
 from app.core.errors import NotFoundError
 from app.home.overview import Overview, overview
-from app.images.covers import Cover, own_covers, with_images
+from app.images.covers import Cover, PublicAnnotation, own_covers, public_annotation, with_images
 from app.images.pictures import PictureView, candidates, first_visible_picture
 from app.models import Challenge, Method
 from app.people.teams import is_public
@@ -46,7 +46,8 @@ IMAGES_FRESH: Final = 60.0  # seconds for which the choice of images is cached
 class Representative:
     """An image that illustrates a task of a phase.
 
-    address: the URL of its page; thumbnail: the URL of its thumbnail; width, height: of the thumbnail, in CSS pixels.
+    address: the URL of its page; thumbnail: the URL of its thumbnail; width, height: of the thumbnail, in CSS pixels; drawn: its
+    annotation for the task, None unless everybody may see it.
     """
 
     task: str
@@ -54,6 +55,7 @@ class Representative:
     thumbnail: str
     width: int
     height: int
+    drawn: PublicAnnotation | None = None
 
     @property
     def picture(self) -> str:
@@ -77,14 +79,16 @@ def representative_images(platform: Platform, phase: PhaseView) -> tuple[Represe
             if picture := first_visible_picture(session, phase.id, others or names):
                 chosen[task] = picture
     base = f"/pictures/{quote(phase.challenge)}/{quote(phase.image_set)}"
+    drawn = public_annotation(platform, phase, [(picture, task) for task, picture in chosen.items()])
     return tuple(
         Representative(
             task,
             f"{base}/{quote(picture.name)}?competition={numbers[task]}",
             f"{base}/{quote(picture.name)}/thumbnail.jpg?v={picture.version}",
             *picture.shown_size,
+            annotation,
         )
-        for task, picture in chosen.items()
+        for (task, picture), annotation in zip(chosen.items(), drawn, strict=True)
     )
 
 
@@ -92,7 +96,7 @@ def thumbnails_of(platform: Platform, phases: Sequence[PhaseView]) -> tuple[Repr
     """Choose an image for each task, of the first phase whose images everybody may see now; the choice is cached."""
     for phase in phases:
         if phase.shows_images:
-            key = ("representatives", phase.id, phase.description_key, phase.not_offered)
+            key = ("representatives", phase.id, phase.description_key, phase.not_offered, phase.draws_images)
             choose = partial(representative_images, platform, phase)
             if found := platform.cache.version(key, choose, IMAGES_FRESH):
                 return found
@@ -378,7 +382,7 @@ def challenge_page(platform: Platform, code: str, image_set: str | None, page: i
         shown_overview = overview(session, challenge.id, phases, shown, counted)
         own_cover = own_covers(session, code).get(code)
     cards = tuple(
-        PhaseCard(phase, _competitions(phase), bits.get(phase.id), representative_images(platform, phase))
+        PhaseCard(phase, _competitions(phase), bits.get(phase.id), thumbnails_of(platform, [phase]))
         for phase in phases
     )
     return ChallengeView(

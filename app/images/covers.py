@@ -20,7 +20,7 @@ from app.core.errors import FieldsError, NotFoundError
 from app.core.names import Visible
 from app.images import overlays
 from app.images.decoding import make_cover
-from app.images.drawing import Box
+from app.images.drawing import Box, DrawnObject
 from app.images.packs import parts_of
 from app.images.pictures import TRIED, PictureView, StoredPicture, first_pictures
 from app.jobs.sandbox import ChildError, ChildFileError, ChildLimits, run_in_subprocess
@@ -112,34 +112,58 @@ def _of_images(platform: Platform, phase: PhaseView) -> Cover:
     """Show the first images of a phase. If its annotation is public, they have its boxes, and half of them labels, if there are any."""
     with platform.transaction() as session:
         found = first_pictures(session, phase.id, IMAGES)
-        truth = versions.shown_truth(session, phase.id) if phase.draws_images else None
-        if truth is None:
+        if not phase.draws_images:
             return Cover(images=tuple(_thumbnail(phase, each) for each in found))
-        truth_id = truth.id
         segmented = description_of(platform.descriptions, phase.description_key).segmentation[:TRIED]
         having_labels = first_pictures(session, phase.id, IMAGES // 2, segmented)
     others = [each for each in found if each not in having_labels]
     chosen = (*others[:1], *having_labels, *others[1:])[:IMAGES]
+    shown = [(each, "segmentation" if each in having_labels else "detection") for each in chosen]
     return Cover(
         images=tuple(_thumbnail(phase, each) for each in chosen),
-        drawn=tuple(
-            _annotation(platform, phase, truth_id, each, shows_labels=each in having_labels)
-            for each in chosen
-        ),
+        drawn=public_annotation(platform, phase, shown),
+    )
+
+
+def public_annotation(
+    platform: Platform, phase: PhaseView, shown: Sequence[tuple[PictureView, str]]
+) -> tuple[PublicAnnotation | None, ...]:
+    """Return what is annotated in images for the task beside each; None where nothing can be drawn, or not yet.
+
+    Nothing unless everybody who may see the images may see their annotation, too.
+    """
+    with platform.transaction() as session:
+        truth = versions.shown_truth(session, phase.id) if phase.draws_images else None
+        truth_id = truth.id if truth else None
+    return tuple(
+        _annotation(platform, phase, truth_id, picture, task) if truth_id is not None else None
+        for picture, task in shown
     )
 
 
 def _annotation(
-    platform: Platform, phase: PhaseView, truth_id: int, picture: PictureView, *, shows_labels: bool
+    platform: Platform, phase: PhaseView, truth_id: int, picture: PictureView, task: str
 ) -> PublicAnnotation | None:
-    """Return the labels of an image or its boxes; None if they are not drawn yet."""
     overlay = overlays.truth_overlay(platform, truth_id, picture.position, picture.name)
     if overlay is None or not picture.width or not picture.height:
         return None
-    if shows_labels and overlay.has_labels:
+    if task == "segmentation":
         labels = f"{_address(phase, picture)}/labels.png?truth={truth_id}"
-        return PublicAnnotation(picture.width, picture.height, labels=labels)
-    return PublicAnnotation(picture.width, picture.height, tuple(each.box for each in overlay.objects))
+        return PublicAnnotation(picture.width, picture.height, labels=labels) if overlay.has_labels else None
+    boxes = tuple(box for each in overlay.objects for box in _boxes(each, task))
+    return PublicAnnotation(picture.width, picture.height, boxes) if boxes else None
+
+
+def _boxes(thing: DrawnObject, task: str) -> tuple[Box, ...]:
+    """Return the boxes of an object that matter for a task."""
+    match task:
+        case "detection":
+            return (thing.box,)
+        case "layout" if thing.parts:
+            return (thing.box, *(part.box for part in thing.parts))
+        case "action" if thing.name == "person":
+            return (thing.box,)
+    return ()
 
 
 def _address(phase: PhaseView, picture: PictureView) -> str:

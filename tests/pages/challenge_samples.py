@@ -63,7 +63,9 @@ def of_challenges() -> Iterator[tuple[str, dict[str, Any]]]:
     summary = ChallengeSummary("VOC2007", EVIL, "VOC2007", phases)
     yield from of_the_front(phases)
     challenges = (summary, replace(summary, phases=()))
-    stands_for = Representative(EVIL, "/pictures/a/b/c", "/pictures/a/b/c/thumbnail.jpg", 200, 150)
+    stands_for = Representative(
+        EVIL, "/pictures/a/b/c", "/pictures/a/b/c/thumbnail.jpg", 200, 150, MOSAIC.drawn[1]
+    )
     methods = (FoundMethod(7, EVIL, EVIL, EVIL), FoundMethod(8, EVIL, "", EVIL))
     yield "home/find.html", {"found": SearchResult(EVIL, challenges, methods)}
     yield "home/find.html", {"found": SearchResult("", (), ())}

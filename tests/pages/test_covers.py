@@ -226,6 +226,10 @@ def test_annotation_is_drawn_over_images_of_a_challenge_only_if_it_is_open_to_ev
 
     seen, hidden = place.card("open")["cover"], place.card("hidden")["cover"]
     cards = place.visitor.get("/challenges").text.split("<article")
+    strips = {
+        code: place.visitor.get(f"/api/v1/challenges/{code}").json()["phases"][0]["pictures"]
+        for code in ("open", "hidden")
+    }
 
     assert [len(each["boxes"]) for each in seen["drawn"]] == [2, 2, 2, 2]
     assert (len(hidden["images"]), hidden["drawn"]) == (4, [])
@@ -235,6 +239,10 @@ def test_annotation_is_drawn_over_images_of_a_challenge_only_if_it_is_open_to_ev
         "open": True,
         "hidden": False,
     }
+    drawn = {code: {each["task"]: each["drawn"] for each in strip} for code, strip in strips.items()}
+    assert len(drawn["open"]["detection"]["boxes"]) == 2
+    assert len(drawn["hidden"]) > 0
+    assert not any(drawn["hidden"].values())
     pictures.change(place.platform, actor, phase_id, PictureRules(reason="as before"))
 
 
