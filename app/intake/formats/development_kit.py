@@ -351,6 +351,7 @@ class _Kit:
         """Write the lists of an image set in place of another's. An image without annotation is a problem of the line that names it."""
         shutil.rmtree(self.folder / LISTS, ignore_errors=True)
         missing: set[str] = set()
+        named: set[Path] = set()
         for each in lists:
             written = []
             for number, line in enumerate(each.lines(self.images), 1):
@@ -360,7 +361,7 @@ class _Kit:
                 self.listed.add(line.image)
                 for files in (self.annotations, self.masks):
                     if line.image in files:
-                        self.reading.note_set(self.reading.name(files[line.image]), image_set)
+                        named.add(files[line.image])
                 name = self.images.get(line.image, line.image)
                 if (
                     each.task != "Segmentation"
@@ -378,6 +379,9 @@ class _Kit:
             if each.task != "Segmentation" or self.classes is None:
                 target = self._target(f"{LISTS}/{each.task}", f"{each.name}.txt", each.path)
                 target.write_text("\n".join(written))
+        for path in named:
+            self.reading.note_set(self.reading.name(path), image_set)
+        self.reading.refuse_other_folders(named, image_set, self.root)
 
     # what the library makes of it
 

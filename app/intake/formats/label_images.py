@@ -369,6 +369,7 @@ def _by_list(
                 images[found[0]] = found[1]
         unlisted -= set(images.values())
         own = set_of_file(path, reading.root, NO_SUBSET) if path.stem == NO_SUBSET else path.stem
+        reading.refuse_other_folders(images.values(), own, path.parents[2])
         yield own, images
     reading.leave_out(unlisted, "not-listed", "no list in ImageSets/Segmentation names them")
 

@@ -53,7 +53,11 @@ def read(reading: Reading) -> Iterator[AnnotatedSet]:
 def _read_file(reading: Reading, path: Path, found: DrawnSet) -> None:
     name = reading.name(path)
     try:
-        page = json.loads(path.read_bytes())
+        page = json.loads(path.read_bytes(), object_pairs_hook=_object_of)
+    except _DoubledError as error:
+        rule = Rule("an object has the field '{}' twice; leave one out", error)
+        reading.problems.add(Problem("doubled-field", rule, name))
+        return
     except (ValueError, RecursionError):
         page = None
     if not isinstance(page, dict) or not isinstance(page.get("shapes"), list):
@@ -85,6 +89,19 @@ def _read_file(reading: Reading, path: Path, found: DrawnSet) -> None:
         rule = Rule("expected the names of classes as 'flags' that are set")
         reading.problems.add(Problem("class-name", rule, name))
     found.tags += [(image, flag) for flag in set_flags]
+
+
+class _DoubledError(ValueError):
+    """A field stands twice in an object; the argument is its name."""
+
+
+def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise _DoubledError(name)
+        found[name] = value
+    return found
 
 
 def _size(page: dict[str, Any]) -> Size | None:

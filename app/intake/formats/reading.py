@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from app.images.matching import OTHER_SUFFIXES, SUFFIXES, path_of
-from app.intake.formats.image_sets import set_folder_above, set_of_folder
+from app.intake.formats.image_sets import says_test, set_folder_above, set_of_file, set_of_folder
 from app.intake.reports import HIDDEN, PUBLIC, UNEXPLAINED, ClassCount, OddTable, TableChoice
 from app.intake.unpacking import ReadingLimits, SentContent, Unpacked, keep_picture
 from heldout_scoring import GroundTruth, Image, Problem, Problems, Rule
@@ -200,6 +200,13 @@ class Reading:
         if listed:
             count = "this file is" if len(listed) == 1 else f"{len(listed):,} files like this one are"
             self.problems.add(Problem(code, Rule(f"{count} {reason}"), self.name(listed[0])))
+
+    def refuse_other_folders(self, paths: Iterable[Path], image_set: str, root: Path) -> None:
+        """Add a problem of files that a list names, in folders below the root that are called like sets to test on where the list is none, or the reverse."""
+        own = {path: set_of_file(path.parent / "_", root, image_set) for path in paths}
+        others = [path for path, name in own.items() if says_test(name) != says_test(image_set)]
+        reason = f"in a folder that is called like another image set than {image_set}, whose list names it; let both say the same"
+        self.refuse(others, "other-set", reason)
 
 
 def note_of(path: Path) -> str:

@@ -131,7 +131,8 @@ def _refuse_other_sets(reading: Reading, sets: Sequence[AnnotatedSet]) -> None:
                 below.setdefault(above, []).append(each)
     for folder, some in below.items():
         own = set_of_folder(folder.name)
-        if all(says_test(each.name) != says_test(own) for each in some):
+        is_told = reading.problems.count("other-set") > 0
+        if not is_told and all(says_test(each.name) != says_test(own) for each in some):
             names = " and ".join(sorted({each.name for each in some}))
             words = f"this is the image set {names}, but the folder or archive that it is in is called like the image set {own}; call both alike"
             reading.problems.add(Problem("other-set", Rule(words), some[0].source))

@@ -2,7 +2,7 @@
 
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, Final
@@ -286,30 +286,46 @@ def _refuse_label_images(reading: Reading) -> None:
 def _listed_sets(reading: Reading) -> Mapping[str, str]:
     """The image set of each picture that a list such as `train.txt` names, also by its name in lower case where that is of one set.
 
-    A name in lists of two sets is a problem.
+    A name in lists of two sets is a problem unless folders tell, and so is a folder that contradicts a list.
     """
-    listed: dict[str, str] = {}
-    twice: dict[str, Path] = {}
+    listed: dict[str, dict[str, Path]] = {}
     for path in reading.with_suffix(".txt"):
         image_set = set_of(path.stem, "")
         if image_set and PurePosixPath(_first_line(path).strip()).suffix.lower() in SUFFIXES:
             lines = reading.text(path).replace("\\", "/").split("\n")
             for stem in {PurePosixPath(line.strip()).stem for line in lines} - {""}:
-                if listed.setdefault(stem, image_set) != image_set:
-                    twice.setdefault(stem, path)
+                listed.setdefault(stem, {})[image_set] = path
             reading.use(path)
+    alike: dict[str, set[str]] = {}
+    for stem, sets in listed.items():
+        alike.setdefault(stem.casefold(), set()).update(sets)
+    found = {stem: min(sets) for stem, sets in alike.items() if len(sets) == 1}
+    found |= {stem: min(sets) for stem, sets in listed.items()}
+    twice: dict[str, Path] = {}
+    others: dict[PurePosixPath, tuple[Path, Path]] = {}
+    for path in reading.with_suffix(*SUFFIXES, ".txt"):
+        own, sets = set_of_file(path.parent / "_", reading.root, ""), listed.get(path.stem, {})
+        if len(sets) > 1 and not own:
+            twice[path.stem] = max(sets.values())
+        elif own and own not in (sets or {found.get(path.stem.casefold(), own)}):
+            key = _folded(_key_of(path, reading.root))
+            others.setdefault(key, (path, max(sets.values(), default=path)))
     if twice:
         name = min(twice)
-        count = "1 image is" if len(twice) == 1 else f"{len(twice):,} images are"
         words = (
-            f"{count} in lists of two sets by name, such as {{}}; list each once, and where folders tell images of one name apart, put each set "
-            "into a folder such as train"
+            f"{_images(twice)} in lists of two sets by name, such as {{}}; list each once, and where folders tell images of one name apart, put each "
+            "set into a folder such as train"
         )
         reading.problems.add(Problem("two-sets", Rule(words, name), reading.name(twice[name])))
-    alike: dict[str, set[str]] = {}
-    for stem, image_set in listed.items():
-        alike.setdefault(stem.casefold(), set()).add(image_set)
-    return {stem: min(sets) for stem, sets in alike.items() if len(sets) == 1} | listed
+    if others:
+        path, listing = others[min(others)]
+        words = f"{_images(others)} in a folder that is called like another image set than the list with their names, such as {{}}; let both say the same"
+        reading.problems.add(Problem("two-sets", Rule(words, reading.name(path)), reading.name(listing)))
+    return found
+
+
+def _images(some: Sized) -> str:
+    return "1 image is" if len(some) == 1 else f"{len(some):,} images are"
 
 
 def _key_of(path: Path, root: Path) -> PurePosixPath:

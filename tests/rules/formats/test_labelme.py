@@ -76,3 +76,11 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path) -> None:
         "b.json: another file annotates the same image, a.jpg",
         "c.json: expected JSON of labelme with a list called 'shapes'",
     ]
+
+
+def test_a_field_that_stands_twice_is_a_problem(tmp_path: Path) -> None:
+    twice = page(shape()).replace(b'"points":', b'"points": [[2, 2], [5, 5]], "points":', 1)
+
+    assert read(tmp_path, {"a.json": twice}).problems == [
+        "a.json: an object has the field 'points' twice; leave one out"
+    ]

@@ -189,3 +189,21 @@ def test_a_file_that_a_list_of_a_hidden_set_names_is_never_quoted(folder: str, t
 
     assert [each for each in found.problems if "secret" in each] == []
     assert any("expected a number in <xmin>" in each for each in found.problems)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_told"),
+    [("train", "test", True), ("train", "trainval", False), ("test", "test", False)],
+)
+@pytest.mark.parametrize("kind", ["Annotations", "SegmentationClass"])
+def test_a_folder_of_files_that_contradicts_their_list_is_a_problem(
+    kind: str, one: str, other: str, *, is_told: bool, tmp_path: Path
+) -> None:
+    files: Files = {f"V/{kind}/{one}/a.xml": CAT, f"V/ImageSets/Main/{other}.txt": b"a\n"}
+    if kind == "SegmentationClass":
+        mask = {f"V/{kind}/{one}/a.png": png(np.eye(40, 50)), "classes.txt": b"cat"}
+        files = {**mask, f"V/ImageSets/Segmentation/{other}.txt": b"a\n"}
+
+    problems = read(tmp_path, files).problems
+
+    assert ["whose list names it; let both say the same" in each for each in problems] == [True] * is_told

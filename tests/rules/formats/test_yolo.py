@@ -376,6 +376,28 @@ def test_an_image_in_lists_of_two_sets_is_a_problem(folders: str, tmp_path: Path
     assert said.startswith("val.txt: 1 image is in lists of two sets by name, such as a; list each once")
 
 
+def test_a_folder_that_contradicts_a_list_is_a_problem_and_one_that_agrees_tells_names_apart(
+    tmp_path: Path,
+) -> None:
+    files = {f"images/{each}/a.jpg": picture for each, picture in (("train", ONE), ("test", TWO))}
+    files |= {f"labels/{each}/a.txt": A for each in ("train", "test")} | {"data.yaml": SETTINGS}
+    (tmp_path / "agree").mkdir()
+    (tmp_path / "contradict").mkdir()
+    agreeing = {f"{each}.txt": f"images/{each}/a.jpg\n".encode() for each in ("train", "test")}
+
+    found = read(tmp_path / "agree", {**files, **agreeing})
+    [said] = read(tmp_path / "contradict", {**files, "test.txt": b"images/train/a.jpg\n"}).problems
+
+    assert (found.problems, {each.name: each.images for each in found.report.sets}) == (
+        [],
+        {"train": 1, "test": 1},
+    )
+    assert said == (
+        "test.txt: 1 image is in a folder that is called like another image set than the list with their names, such as …; "
+        "let both say the same"
+    )
+
+
 def settled(settings: str, *folders: str) -> dict[str, bytes]:
     """Settings, and in each folder below `images` and `labels` an image with an object."""
     files = {"data.yaml": f"{settings}\nnames: [cat]\n".encode()}
