@@ -53,11 +53,12 @@ class OutageView:
 
 @dataclass(frozen=True, slots=True)
 class DayView:
-    """A day in UTC, and for how many minutes of it parts were not available."""
+    """A day in UTC, and for how many minutes of it parts were not available. is_known: whether the server existed."""
 
     day: date
     uploads: int
     scoring: int
+    is_known: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class Numbers:
     notices: tuple[NoticeView, ...]
     outages: tuple[OutageView, ...]  # the latest first
     senders: int = 1  # that are alive
-    days: tuple[DayView, ...] = ()  # the last of `HISTORY` that were measured, today included
+    days: tuple[DayView, ...] = ()  # the last of `HISTORY`, today included
 
     @property
     def soon(self) -> str:
@@ -290,16 +291,16 @@ def _since(session: Session) -> date | None:
 
 
 def days_of(outages: Sequence[OutageView], today: date, since: date | None) -> tuple[DayView, ...]:
-    """Return for each of the last days how many minutes of it were outages, rounded up. since: the first that was measured."""
+    """Return for each of the last days how many minutes of it were outages, rounded up. since: the first day that is known."""
     days = [today - timedelta(days=age) for age in range(HISTORY.days - 1, -1, -1)]
     return tuple(
         DayView(
             day,
             uploads=_minutes_of(day, [each for each in outages if each.part is ServicePart.UPLOADS]),
             scoring=_minutes_of(day, [each for each in outages if each.part is ServicePart.SCORING]),
+            is_known=since is not None and day >= since,
         )
         for day in days
-        if since is not None and day >= since
     )
 
 

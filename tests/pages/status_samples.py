@@ -18,7 +18,7 @@ SCHEDULED = NoticeView(2, EVIL, "", NOW + timedelta(days=1), NOW + timedelta(day
 OVER = replace(NOTICE, id=3, ends_at=NOW - timedelta(minutes=1))
 OUTAGE = OutageView(ServicePart.UPLOADS, NOW - timedelta(hours=2), NOW - timedelta(hours=1))
 OUTAGES = (OUTAGE, replace(OUTAGE, part=ServicePart.SCORING))
-DAYS = (DayView(NOW.date(), 0, 0), DayView(NOW.date(), 5, 60), DayView(NOW.date(), 0, 1440))
+DAYS = (DayView(NOW.date(), 0, 0, is_known=False), DayView(NOW.date(), 5, 60), DayView(NOW.date(), 0, 1440))
 NUMBERS = Numbers(NOW, 2, 3, 4, NOW, (NOTICE, SCHEDULED), OUTAGES, days=DAYS)
 WELL = Status(NOW, PartStatus(works=True), PartStatus(works=True), NUMBERS)
 AWAY = PartStatus(works=False, problem=EVIL, since=NOW)

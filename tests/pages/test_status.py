@@ -271,7 +271,7 @@ def test_the_page_for_uploads_says_how_the_service_is(
     assert re.search(r"Uploads and scoring work</span>\s+(Nothing waits|\d+ results? waits?)", page)
 
 
-def test_the_days_have_the_minutes_of_their_outages_and_those_before_the_server_are_left_out() -> None:
+def test_the_days_have_the_minutes_of_their_outages_and_those_before_the_server_are_unknown() -> None:
     def at(day: int, hour: int = 0, minute: int = 0) -> datetime:
         return datetime(2026, 11, day, hour, minute, tzinfo=UTC)
 
@@ -282,5 +282,7 @@ def test_the_days_have_the_minutes_of_their_outages_and_those_before_the_server_
 
     days = days_of(outages, today=date(2026, 11, 29), since=date(2026, 11, 28))
 
-    assert [(day.day.day, day.uploads, day.scoring) for day in days] == [(28, 10, 1), (29, 0, 0)]
-    assert days_of(outages, today=date(2026, 11, 29), since=date(2025, 1, 1))[0].day == date(2026, 10, 31)
+    assert [(day.day.day, day.uploads, day.scoring, day.is_known) for day in days[-3:]] == [
+        (27, 30, 0, False), (28, 10, 1, True), (29, 0, 0, True),
+    ]  # fmt: skip
+    assert (len(days), days[0].day) == (30, date(2026, 10, 31))
