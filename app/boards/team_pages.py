@@ -74,7 +74,7 @@ def _team(
     new_link: TeamLink | None = None,
     after: int | None = None,
 ) -> Response:
-    page = team_views.team_page(platform_of_request(request), actor_of_request(request), team_id, after)
+    page = team_views.shown_team(platform_of_request(request), actor_of_request(request), team_id, after)
     form.fill({"name": page.name, "affiliation": page.affiliation, "uses": "1", "days": "7"})
     mark_as_of(request, page.challenge)
     response = render(request, "teams/team.html", team=page, form=form, new_link=new_link)

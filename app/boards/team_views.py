@@ -214,9 +214,13 @@ def team_page(
     after: list members after this one; before: list results of submissions before this one. Raises NotFoundError if the team
     does not exist or is not visible to the reader.
     """
+    return _with_results(platform, actor, shown_team(platform, actor, team_id, after), before)
+
+
+def shown_team(platform: Platform, actor: Actor, team_id: int, after: int | None = None) -> TeamPage:
+    """Return a team as `team_page` does, without the list of results by date, which its HTML page does not show."""
     with platform.snapshot() as session:
-        page = _page(session, actor, team_id, after)
-    return _with_results(platform, actor, page, before)
+        return _page(session, actor, team_id, after)
 
 
 def create_team(platform: Platform, actor: Actor, challenge: str, new: NewTeam) -> TeamPage:
