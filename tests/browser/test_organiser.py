@@ -178,10 +178,11 @@ def test_an_organiser_offers_a_file_for_next_week_over_a_connection_that_breaks(
     assert max(offsets) > 0
     assert 0 not in offsets  # nothing was sent again from the start
     reader.goto("/challenges/sample/data")
-    row = reader.get_by_role("listitem").filter(has_text="extra scenes.zip")
+    row = reader.get_by_role("row").filter(has_text="extra scenes.zip")
     expect(row).to_contain_text("coming")
     expect(row).to_contain_text(f"{next_week.day} {next_week:%b %Y %H:%M} UTC")
     expect(row.get_by_role("link")).to_have_count(0)
+    expect(reader.get_by_text("Some files need a login")).to_have_count(0)
     page.get_by_label("Reason").fill("A test")
     page.get_by_role("button", name="Delete", exact=True).click()
 
