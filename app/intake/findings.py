@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from app.images.matching import path_of
 from app.intake.formats.image_sets import says_train
 from app.intake.formats.pictures import pictures_of
-from app.intake.formats.reading import CLASS_FOLDERS, COCO, AnnotatedSet
+from app.intake.formats.reading import CLASS_FOLDERS, COCO, VOC, AnnotatedSet
 from app.intake.reports import HIDDEN, IMAGES, PUBLIC
 from app.intake.unpacking import SentPicture, Unpacked
 from heldout_scoring import BoxConvention, GroundTruth, Problem, Problems, Rule
@@ -68,6 +68,8 @@ def add_findings(
     for role, each, _ in found:
         problems = unpacked.problems[role]
         for problem in _of_boxes(each):
+            problems.warn(problem)
+        if each.layout == VOC and (problem := _of_lists(each)):
             problems.warn(problem)
         if role == HIDDEN and is_whole and not says_train(each.name):
             for problem in _of_classes(each, named):
@@ -186,6 +188,22 @@ def _add_no_classes(unpacked: Unpacked, sets: Mapping[str, Sequence[AnnotatedSet
             count = "1 class has a name" if len(odd) == 1 else f"{len(odd):,} classes have names"
             words = f"{count} of what is no class, such as {{}}: background, what is not counted, or a label that is missing; ignore it among the classes"
             unpacked.problems[role].warn(Problem("no-class-name", Rule(words, odd[0])))
+
+
+def _of_lists(found: AnnotatedSet) -> Problem | None:
+    """A warning where the lists of classes of a kit and the objects of its annotation files contradict each other."""
+    labels, objects = found.truth.tables.labels, found.truth.tables.objects
+    shown = np.zeros(labels.shape, np.bool_)
+    is_listed = objects.image < labels.shape[1]
+    shown[objects.name[is_listed], objects.image[is_listed]] = True
+    count = int(((labels < 0) & shown).sum() + ((labels > 0) & ~shown).sum())
+    if not (count and shown.any()):
+        return None
+    words = (
+        f"in {count:,} of {labels.size:,} pairs of a class and an image of {found.name} the lists of classes say 1 where there is no object, or -1 where "
+        "there is one; classification counts as lists say, detection by objects"
+    )
+    return Problem("other-labels", Rule(words), found.source)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -123,6 +123,7 @@ def _tell_of_names(reading: Reading, sets: Sequence[AnnotatedSet]) -> None:
 
 def _refuse_other_sets(reading: Reading, sets: Sequence[AnnotatedSet]) -> None:
     """Add a problem for a folder or an archive that is called like a set to test on with nothing but others in it, or the reverse."""
+    is_told = reading.problems.count("other-set") > 0
     below: dict[PurePosixPath, list[AnnotatedSet]] = {}
     for each in sets:
         source = PurePosixPath(each.source)
@@ -131,7 +132,6 @@ def _refuse_other_sets(reading: Reading, sets: Sequence[AnnotatedSet]) -> None:
                 below.setdefault(above, []).append(each)
     for folder, some in below.items():
         own = set_of_folder(folder.name)
-        is_told = reading.problems.count("other-set") > 0
         if not is_told and all(says_test(each.name) != says_test(own) for each in some):
             names = " and ".join(sorted({each.name for each in some}))
             words = f"this is the image set {names}, but the folder or archive that it is in is called like the image set {own}; call both alike"

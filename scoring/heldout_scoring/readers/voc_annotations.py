@@ -154,6 +154,8 @@ class _Reading:
     def refuse_doubled(self, element: Element, names: Sequence[str], where: str) -> None:
         """Say which of these fields stand twice in an element; of two the first would be read."""
         fields = [child.tag for child in element]
+        if len(set(fields)) == len(fields):
+            return
         for name in names:
             if fields.count(name) > 1:
                 self.say(element, "doubled-field", Rule(f"{where} has <{name}> twice; leave one out"))
@@ -195,7 +197,7 @@ class _Reading:
         return 1
 
     def box_of(self, element: Element, where: str) -> Box:
-        for corners in element.findall("bndbox"):
+        if (corners := element.find("bndbox")) is not None:
             self.refuse_doubled(corners, _SIDES, f"the box of {where}")
         # by name: more than half of the boxes of VOC2012 are written xmax, xmin, ymax, ymin
         sides = [self.number_of(element, side, where) for side in _SIDES]

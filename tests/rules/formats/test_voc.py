@@ -278,3 +278,18 @@ def test_annotation_that_names_the_file_of_another_image_is_told(tmp_path: Path)
     [warning] = [each for each in found.warnings if "<filename> or <path>" in each]
     assert warning.startswith("b.xml")
     assert "names the file of another image, as 2 files do; the name of the XML file is read" in warning
+
+
+@pytest.mark.parametrize(("labels", "count"), [(b"a 1\nb -1\n", 0), (b"a 1\nb 0\n", 0), (b"a -1\nb 1\n", 2)])
+def test_lists_that_contradict_objects_are_told_with_their_count(
+    labels: bytes, count: int, tmp_path: Path
+) -> None:
+    lists = {"ImageSets/Main/val.txt": b"a\nb\n", "ImageSets/Main/cat_val.txt": labels}
+
+    found = read(tmp_path, {"Annotations/a.xml": CAT, "Annotations/b.xml": annotation().encode(), **lists})
+
+    assert found.problems == []
+    told = [each for each in found.warnings if "the lists of classes say 1 where there is no object" in each]
+    assert [f"in {count} of 2 pairs of a class and an image of val" in each for each in told] == [
+        True
+    ] * bool(count)
