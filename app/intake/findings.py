@@ -69,7 +69,7 @@ def add_findings(
         problems = unpacked.problems[role]
         for problem in _of_boxes(each):
             problems.warn(problem)
-        if each.layout == VOC and (problem := _of_lists(each)):
+        for problem in _of_lists(each):
             problems.warn(problem)
         if role == HIDDEN and is_whole and not says_train(each.name):
             for problem in _of_classes(each, named):
@@ -190,20 +190,22 @@ def _add_no_classes(unpacked: Unpacked, sets: Mapping[str, Sequence[AnnotatedSet
             unpacked.problems[role].warn(Problem("no-class-name", Rule(words, odd[0])))
 
 
-def _of_lists(found: AnnotatedSet) -> Problem | None:
+def _of_lists(found: AnnotatedSet) -> Iterator[Problem]:
     """A warning where the lists of classes of a kit and the objects of its annotation files contradict each other."""
+    if found.layout != VOC:
+        return
     labels, objects = found.truth.tables.labels, found.truth.tables.objects
     shown = np.zeros(labels.shape, np.bool_)
     is_listed = objects.image < labels.shape[1]
     shown[objects.name[is_listed], objects.image[is_listed]] = True
     count = int(((labels < 0) & shown).sum() + ((labels > 0) & ~shown).sum())
     if not (count and shown.any()):
-        return None
+        return
     words = (
         f"in {count:,} of {labels.size:,} pairs of a class and an image of {found.name} the lists of classes say 1 where there is no object, or -1 where "
         "there is one; classification counts as lists say, detection by objects"
     )
-    return Problem("other-labels", Rule(words), found.source)
+    yield Problem("other-labels", Rule(words), found.source)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
