@@ -34,7 +34,7 @@ class Method:
     """A made-up method.
 
     days: how long before the server's first start it was submitted; predicts: by the competition with the given data alone; with_other_data:
-    of these, those that it enters with other training data, too; facts: answers to the sample's questions.
+    of these, those that it enters with other training data, too; facts: answers to the sample's questions, but that on external data.
     """
 
     name: str
@@ -53,13 +53,18 @@ class Method:
         return f"{self.text} {MADE_UP}"
 
     @property
+    def answers(self) -> Mapping[str, str]:
+        """Its answers to the sample's questions."""
+        return {**self.facts, "External data": "yes" if self.with_other_data else "no"}
+
+    @property
     def competitions(self) -> tuple[int, ...]:
         """The competitions that it enters."""
         return tuple(sorted((*self.predicts, *(number + 1 for number in self.with_other_data))))
 
 
-def _facts(runtime: str, parameters: str, backbone: str, external: str = "no") -> Mapping[str, str]:
-    return {"Runtime": runtime, "Parameters": parameters, "Backbone": backbone, "External data": external}
+def _facts(runtime: str, parameters: str, backbone: str) -> Mapping[str, str]:
+    return {"Runtime": runtime, "Parameters": parameters, "Backbone": backbone}
 
 
 METHODS: Final = (
@@ -196,7 +201,7 @@ METHODS: Final = (
         8.4,
         "OwlNet with twice the width; for the leaderboards of any data it was trained on a large made-up set of photographs, too. "
         "Boxes are refined in a second step, which was the weakness of the first version.",
-        _facts("110", "97", "convolutional, depthwise", "yes"),
+        _facts("110", "97", "convolutional, depthwise"),
         {
             1: classifying(Classifier(0.15, 0.2, small=32.0)),
             3: detecting(Detector(0.075, 23.0, 0.03, 0.2, 0.04, 0.06, 0.4, 0.1)),
