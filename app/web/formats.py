@@ -135,13 +135,26 @@ def written_day(moment: datetime) -> str:
 
 
 def ago(moment: datetime, now: datetime) -> str:
-    """Format a time relative to `now`, rounded, in the largest unit from minutes that fits at least one and a half times."""
+    """Format a time relative to `now`: one that has passed rounded in one unit, one to come as the script that counts down.
+
+    >>> now = datetime(2026, 11, 24, 14, tzinfo=UTC)
+    >>> ago(now - timedelta(days=6, hours=15), now), ago(now + timedelta(days=6, hours=15), now)
+    ('7 days ago', 'in 6 days')
+    """
     seconds = (now - moment).total_seconds()
-    if abs(seconds) < 60:
-        return "just now" if seconds >= 0 else "in a moment"
-    length, unit = next((each for each in UNITS[:2] if abs(seconds) >= 1.5 * each[0]), UNITS[2])
-    distance = plural(round(abs(seconds) / length), unit)
-    return f"{distance} ago" if seconds > 0 else f"in {distance}"
+    if seconds < 0:
+        return f"in {_left(-seconds)}"
+    if seconds < 60:
+        return "just now"
+    length, unit = next((each for each in UNITS[:2] if seconds >= 1.5 * each[0]), UNITS[2])
+    return f"{plural(round(seconds / length), unit)} ago"
+
+
+def _left(seconds: float) -> str:
+    """Never more time than there is: in days until the last two, to the second within the last hour, else to the minute."""
+    day, hour, minute, _ = (length for length, _ in UNITS)
+    exact = next((length for limit, length in ((2 * day, day), (hour - 1, minute)) if seconds > limit), 1)
+    return duration(seconds // exact * exact)
 
 
 def duration(length: timedelta | float) -> str:
