@@ -102,7 +102,7 @@ def test_broken_files_are_told_soon(what: str, tmp_path: Path) -> None:
 
 
 def test_findings_have_nothing_that_a_database_cannot_store(tmp_path: Path) -> None:
-    table = "image,class,left,top,right,bottom,a\0b\na,cat,1,1,5,5,1\n"
+    table = "image,class,left,top,right,bottom,a\x01b\na,cat,1,1,5,5,1\n"
 
     found = read(tmp_path, {"a.csv": table.encode()}, role="public")
 
