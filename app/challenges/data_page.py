@@ -10,6 +10,7 @@ from app.challenges.phase_files import (
     GeneratedKind,
     ImageArchive,
     MadeArchive,
+    NotOffered,
     PhaseFiles,
     StatisticsTable,
     files_of,
@@ -23,11 +24,12 @@ from app.platform import Platform
 
 @dataclass(frozen=True, slots=True)
 class MissingFiles:
-    """Images or annotation that nobody can download of these image sets, for one reason."""
+    """Images or annotation that nobody can download of these image sets, for one reason. is_coming: a worker packs them."""
 
     what: str
     image_sets: tuple[str, ...]
     reason: str
+    is_coming: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class DataPage:
     annotation_licence: str = ""
     pictures: ParticipantsPictures = UNSAID
     kit: MadeArchive | None = None  # once it is made
+    is_kit_coming: bool = False
 
     @property
     def examples(self) -> dict[str, tuple[tuple[GeneratedFile, ...], ...]]:
@@ -65,13 +68,20 @@ class DataPage:
         return (*(file for file in made if file), *self.files)
 
     @property
+    def is_being_packed(self) -> bool:
+        """Whether a worker makes an archive that is not here yet."""
+        return self.is_kit_coming or any(each.is_coming for each in self.missing)
+
+    @property
     def missing(self) -> tuple[MissingFiles, ...]:
         """What nobody can download, and why."""
-        found: dict[tuple[str, str], list[str]] = {}
+        found: dict[NotOffered, list[str]] = {}
         for phase in self.phases:
             for each in phase.not_offered:
-                found.setdefault((each.what, each.reason), []).append(phase.image_set)
-        return tuple(MissingFiles(what, tuple(sets), reason) for (what, reason), sets in found.items())
+                found.setdefault(each, []).append(phase.image_set)
+        return tuple(
+            MissingFiles(each.what, tuple(sets), each.reason, each.is_coming) for each, sets in found.items()
+        )
 
 
 def data_page(platform: Platform, actor: Actor, code: str) -> DataPage:
@@ -89,7 +99,7 @@ def _read(platform: Platform, actor: Actor, code: str) -> DataPage:
         phases = challenges.phases_of(session, code)
         shown = files.load_present(session, challenge)
         own_files = [files_of(platform, session, actor, each) for each in phases]
-        kit, made = kits.archives_of(session, actor, challenge, own_files)
+        made = kits.archives_of(session, actor, challenge, own_files)
         offered = files.offered(session, reader, challenge)
         return DataPage(
             challenge=challenge.code,
@@ -98,14 +108,15 @@ def _read(platform: Platform, actor: Actor, code: str) -> DataPage:
             files=offered,
             phases=tuple(
                 replace(each, not_offered=tuple(not_offered(phase, each, offered)))
-                for phase, each in zip(phases, made, strict=True)
+                for phase, each in zip(phases, made.phases, strict=True)
             ),
             statistics=statistics_of(platform, session, phases, shown),
             is_organiser=actor.organises_challenge(challenge.id),
             image_licence=challenge.image_licence,
             annotation_licence=challenge.annotation_licence,
             pictures=pictures_from.answer_of(challenge),
-            kit=kit,
+            kit=made.kit,
+            is_kit_coming=made.is_kit_coming,
         )
 
 

@@ -480,17 +480,36 @@ def remove(platform: Platform, keys: set[str]) -> None:
 # offering
 
 
+@dataclass(frozen=True, slots=True)
+class MadeArchives:
+    """What workers make for a challenge, as a reader may have it. is_kit_coming: a worker packs it for the first time."""
+
+    kit: MadeArchive | None
+    is_kit_coming: bool
+    phases: tuple[PhaseFiles, ...]
+
+
 def archives_of(
     session: Session, actor: Actor, challenge: Challenge, phases: Sequence[PhaseFiles]
-) -> tuple[MadeArchive | None, tuple[PhaseFiles, ...]]:
+) -> MadeArchives:
     """Return the kit of a challenge, and the files of its phases with those of annotation, as a reader may have them."""
     rows, public = _rows(session, challenge.id), public_annotation(session, challenge)
     offer = _Offer(session, actor, challenge, public)
     by_set = {each.phase.image_set: rows.get(phase_id) for phase_id, each in public.items()}
-    return (
-        offer.view_of(rows.get(None)),
-        tuple(replace(each, annotation=offer.view_of(by_set.get(each.image_set))) for each in phases),
+    found = []
+    for each in phases:
+        row = by_set.get(each.image_set)
+        is_coming = each.image_set in by_set and _is_coming(row)
+        coming = (*each.coming, "annotation") if is_coming else each.coming
+        found.append(replace(each, annotation=offer.view_of(row), coming=coming))
+    return MadeArchives(
+        offer.view_of(rows.get(None)), bool(phases) and _is_coming(rows.get(None)), tuple(found)
     )
+
+
+def _is_coming(row: MadeFile | None) -> bool:
+    """Whether a worker has not made it yet. row: what was recorded of it."""
+    return row is None or (row.key is None and not row.problem)
 
 
 @dataclass(frozen=True, slots=True)

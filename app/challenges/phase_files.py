@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from urllib.parse import quote
 
 from sqlalchemy import select
@@ -58,12 +58,17 @@ class GeneratedFile:
     track: str = ""
 
 
+Made = Literal["images", "annotation"]
+PACKING: Final = "Being packed: they will be here within minutes."
+
+
 @dataclass(frozen=True, slots=True)
 class NotOffered:
-    """Images or annotation of a phase that nobody can download, and why."""
+    """Images or annotation of a phase that nobody can download, and why. is_coming: a worker packs them."""
 
-    what: Literal["images", "annotation"]
+    what: Made
     reason: str
+    is_coming: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,8 @@ class MadeArchive:
 class PhaseFiles:
     """What the server makes for a phase, and the limits of what is sent to it.
 
-    gallery: the page of its images, if the reader may see them; largest: bytes of an archive of predictions.
+    gallery: the page of its images, if the reader may see them; largest: bytes of an archive of predictions; coming: archives that a
+    worker makes.
     """
 
     image_set: str
@@ -119,6 +125,7 @@ class PhaseFiles:
     limits: Limits
     archive: ImageArchive | None = None
     annotation: MadeArchive | None = None
+    coming: tuple[Made, ...] = ()
     not_offered: tuple[NotOffered, ...] = ()
 
 
@@ -195,6 +202,19 @@ def files_of(platform: Platform, session: Session, actor: Actor, phase: PhaseVie
         largest=largest_archive(phase, platform.settings.max_upload),
         limits=description.limits,
         archive=_archive_of(session, phase, refused),
+        coming=("images",) if _is_packed_soon(session, phase) else (),
+    )
+
+
+def _is_packed_soon(session: Session, phase: PhaseView) -> bool:
+    source = session.get(PictureSource, phase.id)
+    return (
+        source is not None
+        and source.offers_archive
+        and phase.publishes_images
+        and source.archive_key is None
+        and source.archive_problem is None
+        and source.problem is None
     )
 
 
@@ -218,22 +238,33 @@ def _archive_of(session: Session, phase: PhaseView, refused: Exception | None) -
 def not_offered(phase: PhaseView, made: PhaseFiles, files: Sequence[FileView]) -> Iterator[NotOffered]:
     """Yield what of a phase's images and annotation nobody can download. files: of its challenge, which may have either."""
     own = {each.kind for each in files if each.image_set == phase.image_set}
-    offered = own | {each.kind for each in files if each.image_set is None}
-    if made.archive is None and not offered & {FileKind.IMAGES, FileKind.BOTH}:
-        in_gallery = "Not offered as a file, but you can look at them one by one."
-        yield NotOffered("images", in_gallery if made.gallery else "The organisers do not offer them here.")
     # annotation for all image sets, such as that of a training set, is not the hidden one
-    if made.annotation is None and not (own if phase.is_held_out else offered) & {
-        FileKind.ANNOTATION,
-        FileKind.BOTH,
-    }:
-        if phase.is_held_out:
-            reason = "Hidden: the server scores results with it."
-        elif phase.state is PhaseState.UPCOMING:
-            reason = f"Public from the opening on, {phase.opens_at:{MINUTE}}."
-        else:
-            reason = "Public, and being packed: it will be here within minutes."
-        yield NotOffered("annotation", reason)
+    for_all = {each.kind for each in files if each.image_set is None}
+    kinds: dict[Made, FileKind] = {"images": FileKind.IMAGES, "annotation": FileKind.ANNOTATION}
+    archives = {"images": made.archive, "annotation": made.annotation}
+    for what, kind in kinds.items():
+        wanted = {kind, FileKind.BOTH}
+        is_hidden = what == "annotation" and phase.is_held_out
+        if archives[what] is not None or own & wanted:
+            continue
+        if what in made.coming:
+            yield NotOffered(what, PACKING, is_coming=True)
+        elif is_hidden or not for_all & wanted:
+            yield NotOffered(what, _reason_against(phase, made, what))
+
+
+def _reason_against(phase: PhaseView, made: PhaseFiles, what: Made) -> str:
+    if what == "images":
+        return (
+            "Not offered as a file, but you can look at them one by one."
+            if made.gallery
+            else "The organisers do not offer them here."
+        )
+    if phase.is_held_out:
+        return "Hidden: the server scores results with it."
+    if phase.state is PhaseState.UPCOMING:
+        return f"Public from the opening on, {phase.opens_at:{MINUTE}}."
+    return "Public, but the server cannot pack it."
 
 
 def archive_name(phase: PhaseView) -> str:

@@ -780,7 +780,7 @@ def test_what_is_not_offered_is_said_with_the_reason(place: Place, tmp_path: Pat
         "annotation": "Hidden: the server scores results with it.",
     }
     assert all(reason in page for reason in hidden.values())
-    assert before == {"annotation": "Public, and being packed: it will be here within minutes."}
+    assert before == {"annotation": "Being packed: they will be here within minutes."}
     assert after == {}
 
 

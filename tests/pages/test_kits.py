@@ -11,6 +11,8 @@ from sqlalchemy import delete, func, insert, literal, select, update
 from starlette.testclient import TestClient
 
 from app.challenges import kits
+from app.images import archives
+from app.intake.importing import TreeImport, import_tree
 from app.models import (
     Board,
     Challenge,
@@ -20,6 +22,7 @@ from app.models import (
     MadeFile,
     Phase,
     PictureBatch,
+    Quota,
 )
 from app.platform import Platform
 from tests.pages.conftest import Browser
@@ -93,6 +96,31 @@ def test_a_kit_has_what_is_public_and_is_the_same_until_something_changes(
     assert not platform.files.exists(str(first[None].key))
     assert "oaks-kit.tar.gz" in client.get("/challenges/oaks/data/SHA256SUMS").text
     assert "Development kit" in client.get("/challenges/oaks/data").text
+
+
+def test_what_a_worker_still_packs_is_said_until_it_is_there(
+    platform: Platform, browser: Browser, tmp_path: Path
+) -> None:
+    tree = tree_with_pictures(tmp_path)
+    for code, disclosure in (("limes", Disclosure.FULL), ("pines", Disclosure.CLASSES)):
+        import_tree(platform, TreeImport(tree, code, "test", disclosure=disclosure, quotas=(Quota(1, 1),)))
+
+    def said(code: str) -> tuple[dict[str, bool], bool, int]:
+        platform.cache.expire_versions()
+        data = browser().get(f"/api/v1/challenges/{code}/data").json()
+        page = browser().get(f"/challenges/{code}/data").text
+        coming = {each["what"]: each["is_coming"] for each in data["phases"][0]["not_offered"]}
+        return coming, data["is_kit_coming"], page.count("being packed")
+
+    before, hidden = said("limes"), said("pines")
+    do_all(platform)  # the images
+    archives.queue_missing(platform)
+    sweep(platform)
+
+    assert before == ({"images": True, "annotation": True}, True, 3)
+    assert hidden == ({"images": False, "annotation": False}, True, 1)
+    assert said("limes") == ({}, False, 0)
+    assert said("pines") == ({"images": False, "annotation": False}, False, 0)
 
 
 def test_nothing_of_hidden_annotation_is_made_and_what_is_hidden_again_is_withheld_at_once(
