@@ -55,12 +55,12 @@ def _moment(parts: dict[str, Any]) -> Moment | None:
     return Moment(datetime.fromisoformat(parts["at"]) if parts["at"] else None, parts["event"] or "")
 
 
-def audience_of_images(offers: Iterable[dict[str, Any]] | None, now: datetime) -> Audience | None:
-    """Return for whom the images are that these files offer now, the largest audience of several.
+def audience_of(offers: Iterable[dict[str, Any]] | None, now: datetime) -> Audience | None:
+    """Return for whom the images or the annotation are that these files offer now, the largest audience of several.
 
     None if no file is available now; everybody without any file, so that nothing is said about dates.
 
-    >>> audience_of_images(None, datetime(2026, 1, 1)).value
+    >>> audience_of(None, datetime(2026, 1, 1)).value
     'everybody'
     """
     if not offers:
@@ -69,6 +69,16 @@ def audience_of_images(offers: Iterable[dict[str, Any]] | None, now: datetime) -
         each["audience"] for each in offers if Availability.of_dates(each).stage(now) is Stage.AVAILABLE
     }
     return next((each for each in Audience if each in available), None)  # the largest comes first
+
+
+def includes(one: Audience | None, other: Audience | None) -> bool:
+    """Whether there are two audiences, and everybody of the other belongs to the one.
+
+    >>> includes(Audience.EVERYBODY, Audience.TEAMS), includes(Audience.TEAMS, Audience.TERMS), includes(Audience.EVERYBODY, None)
+    (True, False, False)
+    """
+    order = [*Audience]  # the largest comes first
+    return one is not None and other is not None and order.index(one) <= order.index(other)
 
 
 FROM, UNTIL = aliased(Phase), aliased(Phase)  # the phases that a file's dates follow
@@ -89,18 +99,18 @@ DATES: ColumnElement[Any] = func.jsonb_build_object(
 )
 
 
-def offers_of_images() -> ColumnElement[Any]:
-    """Return dates and audiences of the files that offer a phase's images, for statements with Phase; null if there are none.
+def offers_of(kind: FileKind) -> ColumnElement[Any]:
+    """Return dates and audiences of the files that offer a phase's images or annotation, for statements with Phase; null if there are none.
 
     A file for all phases counts where none is for the phase alone.
     """
     return func.coalesce(
-        _offers(DataFile.phase_id == Phase.id),
-        _offers(DataFile.phase_id.is_(None), DataFile.challenge_id == Phase.challenge_id),
+        _offers(kind, DataFile.phase_id == Phase.id),
+        _offers(kind, DataFile.phase_id.is_(None), DataFile.challenge_id == Phase.challenge_id),
     )
 
 
-def _offers(*which: ColumnElement[bool]) -> ScalarSelect[Any]:
+def _offers(kind: FileKind, *which: ColumnElement[bool]) -> ScalarSelect[Any]:
     offer = DATES.op("||")(func.jsonb_build_object("audience", DataFile.audience))
     return (
         select(func.jsonb_agg(offer))
@@ -108,7 +118,7 @@ def _offers(*which: ColumnElement[bool]) -> ScalarSelect[Any]:
         .outerjoin(UNTIL, DataFile.until_phase_id == UNTIL.id)
         .where(
             *which,
-            DataFile.kind.in_((FileKind.IMAGES, FileKind.BOTH)),
+            DataFile.kind.in_((kind, FileKind.BOTH)),
             DataFile.deleted_at.is_(None),
         )
         .correlate(Phase)

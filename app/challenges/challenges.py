@@ -21,7 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 
 import heldout_scoring
-from app.challenges.availability import audience_of_images, offers_of_images
+from app.challenges.availability import audience_of, includes, offers_of
 from app.challenges.phase_rules import RULES, PhaseRules, PhaseState, rules_of_row
 from app.core.access import Action, Actor, no_challenge, require, rows_for, visible_to
 from app.core.errors import NotFoundError
@@ -30,6 +30,7 @@ from app.models import (
     Board,
     Challenge,
     ChallengeVisibility,
+    FileKind,
     GroundTruth,
     Phase,
     PictureSource,
@@ -81,7 +82,7 @@ class PhaseView(PhaseRules):
     images_available: bool = True  # no file that offers them has to wait for its date
     images_for: Audience = Audience.EVERYBODY  # those for whom the available files are that offer them
     shows_images: bool = False  # everybody may see them now
-    draws_images: bool = False  # annotation and predictions are drawn over them for whoever may see them
+    draws_images: bool = False  # whoever may see them may see their annotation now, so that it and predictions are drawn over them
     paused_at: datetime | None = None  # since when its organisers have paused scoring
     pause_reason: str = ""
     archived_at: datetime | None = None  # since when its challenge is: it accepts nothing
@@ -186,7 +187,8 @@ PHASES: Final = (
         func.clock_timestamp(),
         PictureSource.is_public,
         _SHARED_QUOTAS,
-        offers_of_images(),
+        offers_of(FileKind.IMAGES),
+        offers_of(FileKind.ANNOTATION),
     )
     .join(Challenge)
     .outerjoin(PictureSource, PictureSource.phase_id == Phase.id)
@@ -212,14 +214,17 @@ def _view(
     images: bool | None,  # noqa: FBT001 - None: no images
     others_quotas: list[list[dict[str, Any]]] | None,
     offers: list[dict[str, Any]] | None,  # of files with its images
+    annotation_offers: list[dict[str, Any]] | None,
 ) -> PhaseView:
-    images_for = audience_of_images(offers, moment)
+    images_for, annotation_for = audience_of(offers, moment), audience_of(annotation_offers, moment)
     has_open_truth = images is not None and not phase.is_held_out
     publishes_images = bool(images) or has_open_truth
     is_shared = phase.is_held_out and others_quotas is not None
     shared = [each for quotas in others_quotas or () for each in loaded(quotas)] if is_shared else []
     rules = rules_of_row(phase)
     own = PhaseRules(**rules)
+    state = PhaseState.CLOSED if challenge.archived_at else own.state_at(moment)
+    is_draft = challenge.visibility is ChallengeVisibility.DRAFT
     return PhaseView(
         **rules | {"quotas": in_order((*phase.quotas, *shared))},
         id=phase.id,
@@ -236,7 +241,7 @@ def _view(
         is_frozen=own.is_frozen_at(moment),
         max_upload=phase.max_upload,
         shows_exposure=phase.shows_exposure,
-        state=PhaseState.CLOSED if challenge.archived_at else own.state_at(moment),
+        state=state,
         not_offered=tuple(sorted(map(int, phase.not_offered))),
         left_out=tuple(
             sorted(int(number) for number, reason in phase.not_offered.items() if reason == NOT_CHOSEN)
@@ -246,11 +251,15 @@ def _view(
         images_available=images_for is not None,
         images_for=images_for or Audience.EVERYBODY,
         shows_images=publishes_images and images_for is Audience.EVERYBODY,
-        draws_images=has_open_truth and images_for is not None,
+        draws_images=(
+            has_open_truth
+            and (is_draft or state is not PhaseState.UPCOMING)
+            and includes(annotation_for, images_for)
+        ),
         paused_at=phase.paused_at,
         pause_reason=phase.pause_reason,
         archived_at=challenge.archived_at,
-        is_draft=challenge.visibility is ChallengeVisibility.DRAFT,
+        is_draft=is_draft,
     )
 
 

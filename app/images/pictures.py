@@ -139,7 +139,7 @@ def draws_annotation(phase: PhaseView, source: PictureSource) -> bool:
 def can_see_truth(actor: Actor, phase: PhaseView, source: PictureSource) -> bool:
     """Whether somebody who may see the images of a phase may see annotation and predictions drawn over them."""
     if not phase.is_held_out:
-        return phase.images_available or actor.organises_challenge(phase.challenge_id)
+        return phase.draws_images or actor.organises_challenge(phase.challenge_id)
     return source.draws_truth and actor.organises_challenge(phase.challenge_id)
 
 
@@ -147,6 +147,8 @@ def withheld(phase: PhaseView) -> str:
     """Explain why nothing is drawn over the images of a phase."""
     if not phase.images_available:
         return f"The images of {phase.image_set} are not available now; the data page of the challenge says when they are"
+    if not phase.is_held_out:
+        return f"The annotation of {phase.image_set} is not public for everybody who may see the images; the data page of the challenge says when and for whom it is"
     return f"Annotation and predictions are not drawn because the annotation of {phase.image_set} is held out"
 
 

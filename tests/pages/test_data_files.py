@@ -760,6 +760,41 @@ def test_a_file_for_all_phases_decides_where_none_is_for_the_phase_alone(place: 
     assert phase_page(place.platform, "elm", "test").images_available
 
 
+def test_annotation_is_drawn_over_images_only_for_whom_and_while_it_is_public(place: Place) -> None:
+    def drawn(who: str = "visitor") -> dict[str, bool]:
+        place.platform.cache.expire_versions()
+        client = place.people[who]
+        [card] = [each for each in client.get("/api/v1/challenges").json() if each["code"] == "oak"]
+        [phase] = client.get("/api/v1/challenges/oak").json()["phases"]
+        viewer = client.get(f"/pictures/oak/test/{IMAGES[0]}").text
+        assert len(card["cover"]["images"]) == 4  # which are public all the time
+        return {
+            "card": any(card["cover"]["drawn"]),
+            "overview": any(each["drawn"] for each in phase["pictures"]),
+            "viewer": "mark truth" in viewer,
+        }
+
+    public = drawn()
+    found: dict[tuple[str, ...], dict[str, bool]] = {}
+    narrower: tuple[dict[str, Any], ...] = (
+        {"available_from": "2030-01-01T00:00:00Z"},
+        {"audience": "approved teams"},
+    )
+    for facts in narrower:
+        file_id = place.offer(kind="annotation", image_set="test", **facts)
+        found |= {(who, *facts): drawn(who) for who in ("visitor", "organiser")}
+        page = place.people["visitor"].get(f"/pictures/oak/test/{IMAGES[0]}").text
+        assert "is not public for everybody who may see the images" in page
+        place.organiser.delete(f"/api/v1/organise/challenges/oak/data/{file_id}?reason=test")
+    place.move(opens_at=datetime.now(UTC) + timedelta(days=1), closes_at=None)
+    found["visitor", "upcoming"] = drawn()
+    place.move(opens_at=NOW - timedelta(days=400))
+
+    assert (public, drawn()) == (2 * (dict.fromkeys(public, True),))
+    for (who, *_), each in found.items():
+        assert each == {"card": False, "overview": False, "viewer": who == "organiser"}
+
+
 def test_what_is_not_offered_is_said_with_the_reason(place: Place, tmp_path: Path) -> None:
     place.move(opens_at=NOW - timedelta(days=400))
     import_tree(place.platform, TreeImport(small_kit(tmp_path), "ash", "test"))  # held out, without images

@@ -58,7 +58,9 @@ OVER = replace(PHASE, is_over=True, details_at_close=True)
 @pytest.mark.parametrize(
     ("actor", "phase", "source", "sees"),
     [
-        (ANYBODY, VAL, choice(), True),
+        (ANYBODY, replace(VAL, draws_images=True), choice(), True),
+        (ANYBODY, VAL, choice(is_public=True), False),
+        (ORGANISER, VAL, choice(), True),
         (ANYBODY, PHASE, choice(), False),
         (ANYBODY, PHASE, choice(is_public=True, draws_truth=True), False),
         (ANYBODY, OVER, choice(draws_truth=True), False),
