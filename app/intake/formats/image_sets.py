@@ -80,9 +80,12 @@ def set_of_archive(name: str) -> str:
 
     >>> [set_of_archive(name) for name in ("val.zip", "task_train-2026_01_02-coco 1.0.tar.gz", "birds test 2.zip", "train+val+test.zip", "cats.zip")]
     ['val', 'train', 'test2', '', '']
+    >>> set_of_archive("test_challenge.zip")
+    'test-challenge'
     """
     found = _set_in(words_of(name))
-    return found if found.rstrip("0123456789") in _SETS.values() else ""
+    is_one = found.rstrip("0123456789") in _SETS.values() or found.removeprefix("test-") in _AFTER_TEST
+    return found if is_one else ""
 
 
 def set_folder_above(path: Path, root: Path) -> Path | None:

@@ -149,18 +149,20 @@ class _Files:
 def _sets_in_settings(reading: Reading, folders: set[Path]) -> Mapping[PurePosixPath, str]:
     """The image sets that settings name for these folders where no folder is called like one, such as `train: ../images/part1`."""
     here = {_key_of(folder / "_", reading.root).parent: folder for folder in sorted(folders)}
-    named: dict[PurePosixPath, dict[str, Path]] = {}
+    all_here = "\n".join(map(_framed, here))
+    named: dict[str, dict[str, Path]] = {}
     lost: dict[str, Path] = {}
     for path in _class_files(reading):
         for image_set, folder in _folders_in(path):
             parts = _key_of(folder / "_", Path()).parent.parts
-            tails = [PurePosixPath(*parts[start:]) for start in range(max(1, len(parts)))]
-            found = next((tail for tail in tails if any(_is_within(tail, each) for each in here)), None)
+            tails = (_framed(PurePosixPath(*parts[start:])) for start in range(max(1, len(parts))))
+            found = next((tail for tail in tails if tail in all_here), None)
             (lost if found is None else named.setdefault(found, {})).setdefault(image_set, path)
     given: dict[PurePosixPath, str] = {}
     for key, folder in here.items():
         own = set_of_file(folder / "_", reading.root, "")
-        sets = named.get(max((each for each in named if _is_within(each, key)), key=_depth, default=key), {})
+        framed = _framed(key)
+        sets = named.get(max((each for each in named if each in framed), key=_depth, default=framed), {})
         if not own and len(sets) == 1:
             given[key] = min(sets)
         elif sets and own not in sets:
@@ -191,13 +193,13 @@ def _folders_in(path: Path) -> Iterator[tuple[str, Path]]:
                 yield set_of_folder(key), Path(path_of(each))
 
 
-def _is_within(part: PurePosixPath, whole: PurePosixPath) -> bool:
-    """Whether the folders of a path stand one after the other in another path."""
-    return f"/{part}/".replace("/./", "/") in f"/{whole}/".replace("/./", "/")
+def _framed(path: PurePosixPath) -> str:
+    """A path as text that another one has in it where its folders stand one after the other in that one."""
+    return f"/{path}/".replace("/./", "/")
 
 
-def _depth(path: PurePosixPath) -> int:
-    return len(path.parts)
+def _depth(framed: str) -> int:
+    return framed.count("/")
 
 
 def _files_by_set(
