@@ -99,7 +99,7 @@ class TeamResult:
 
 @dataclass(frozen=True, slots=True)
 class TeamRank:
-    """The rank of one of the best results of a team, as the reader may see it."""
+    """The rank of a result of a team, as the reader may see it."""
 
     submission: int
     competition: int
@@ -130,7 +130,7 @@ class TeamPage:
     results: tuple[SubmissionRow, ...]  # outsiders see only public results
     standings: tuple[Matrix, ...] = ()  # results on boards by phase, for the newest methods
     more_results: int | None = None  # the `before` of the next page of results, None on the last
-    ranks: tuple[TeamRank, ...] = ()  # of the best results in each task
+    ranks: tuple[TeamRank, ...] = ()  # of the results on boards
 
     @property
     def on_boards(self) -> tuple[TeamResult, ...]:
@@ -288,9 +288,9 @@ def _ranks(
     phases: Iterable[tuple[PhaseView, Visibility]],
     matrices: Iterable[Matrix],
 ) -> Iterator[TeamRank]:
-    best = {matrix.image_set: best_results(matrix).values() for matrix in matrices}
+    shown = {matrix.image_set: [*results_of(matrix)] for matrix in matrices}
     for phase, visibility in phases:
-        places = [(each.cell.submission, each.column.competition) for each in best.get(phase.image_set, ())]
+        places = [(each.cell.submission, each.column.competition) for each in shown.get(phase.image_set, ())]
         statement = select(Result).where(tuple_(Result.submission_id, Result.competition).in_(places))
         results = {each.id: each for each in session.scalars(statement)} if places else {}
         for number, rank in details.ranks(session, actor, phase, visibility, results.values()).items():
