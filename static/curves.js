@@ -31,9 +31,10 @@ function readable(figure) {
   const slider = document.createElement("input");
   Object.assign(slider, { type: "range", min: 0, max: 100, step: 1, value: 50 });
   slider.setAttribute("aria-label", `${figure.dataset.across}, in percent`);
+  const control = document.createElement("label");
+  control.append("Values at", slider);
   const output = document.createElement("output");
-  output.textContent = "Values at the pointer or the slider";
-  readout.append(slider, output);
+  readout.append(control, output);
   svg.parentElement.after(readout);
 
   function show(share) {

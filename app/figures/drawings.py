@@ -106,11 +106,12 @@ def progress_chart(name: str, title: str, description: str, results: Sequence[Da
     shapes = [
         *score_axis_upwards(up, LEFT, RIGHT),
         *_dates(first, days, across),
+        *_legend(ordered),
         *_steps(ordered, across, up),
         *_points(ordered, across, up),
         *_names_of_best(ordered, across, up),
     ]
-    return Drawing(name, title, description, PROGRESS_WIDTH, BOTTOM + 24, tuple(shapes))
+    return Drawing(name, title, description, PROGRESS_WIDTH, BOTTOM + 48, tuple(shapes))
 
 
 def best_so_far(results: Sequence[DatedMean]) -> tuple[DatedMean, ...]:
@@ -131,6 +132,14 @@ def _dates(first: datetime, days: float, across: Scale) -> Iterator[Shape]:
             shown.add(day)
             anchor = "start" if number == 0 else "end" if number == DATES else "middle"
             yield Text(across.at(days * number / DATES), BOTTOM + 18, day, anchor, "quiet")
+
+
+def _legend(ordered: Sequence[DatedMean]) -> Iterator[Shape]:
+    """Explain the points off the line, if there are any."""
+    if len(best_so_far(ordered)) < len(ordered):
+        y = BOTTOM + 42
+        yield Circle(LEFT + 12, y - 4, 3, "point quiet")
+        yield Text(LEFT + 21, y, "not the best of its time", style="quiet")
 
 
 def _steps(ordered: Sequence[DatedMean], across: Scale, up: Scale) -> Iterator[Shape]:
@@ -156,21 +165,23 @@ def _points(ordered: Sequence[DatedMean], across: Scale, up: Scale) -> Iterator[
 
 
 def _names_of_best(ordered: Sequence[DatedMean], across: Scale, up: Scale) -> Iterator[Shape]:
-    """Name results that were the best, the leader first, left of their points: no line passes there, because it rises."""
-    above = -math.inf  # the last name's place, so that names do not overlap
+    """Name results that were the best, the leader first, left above their points: no line passes there, because it rises."""
+    named: list[
+        tuple[float, float]
+    ] = []  # left ends and baselines of the names so far, which lie to the right
     for result in reversed(best_so_far(ordered)):
         x, y = _place(result, ordered[0].date, across), up.at(result.value)
         name = shortened(result.name, 18)
-        is_left = x - 7 - LETTER * len(name) > LEFT
-        baseline = y + 4 if is_left else y + 17
-        if baseline - LINE >= above:
-            yield Text(x - 7 if is_left else x + 7, baseline, name, "end" if is_left else "start", "over")
-            above = baseline
+        is_left = x - LETTER * len(name) > LEFT
+        end, baseline = (x, y - 5) if is_left else (x + 7 + LETTER * len(name), y + 17)
+        if all(end < left or abs(baseline - other) >= LINE for left, other in named):
+            yield Text(x if is_left else x + 7, baseline, name, "end" if is_left else "start", "over")
+            named.append((end - LETTER * len(name), baseline))
 
 
-RANKS_WIDTH, AXIS, ROW, STEP = 820, 62, 20, 7
+RANKS_WIDTH, AXIS, ROW, STEP = 440, 62, 20, 7
 ELBOW = 12  # width of the end of the line to a mean rank
-MOST_LETTERS = 24
+MOST_LETTERS, MOST_TICKS = 18, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,29 +205,26 @@ class RankGroups:
 
 
 def rank_diagram(name: str, title: str, description: str, ranks: RankGroups) -> Drawing:
-    """Draw methods on a line by mean rank. The best half is labelled on the left, the other on the right."""
-    half = (len(ranks.methods) + 1) // 2
-    left, right = ranks.methods[:half], ranks.methods[:half - 1:-1]  # fmt: skip
+    """Draw methods on a line by mean rank, with their names below it on the left, the best first."""
     value = 4 + 9 * len(f"{ranks.ranks:.2f}")  # width of a mean rank
-    margins = [
-        2 + width_of((each.name for each in side), MOST_LETTERS) + value + ELBOW for side in (left, right)
-    ]
-    scale = Scale(1.0, float(max(ranks.ranks, 2)), margins[0], RANKS_WIDTH - margins[1])
+    left = 2 + width_of((each.name for each in ranks.methods), MOST_LETTERS) + value + ELBOW
+    scale = Scale(1.0, float(max(ranks.ranks, 2)), left, RANKS_WIDTH - 14)
     joining = [pair for pair in ranks.groups if pair[1] > pair[0]]
     first_row = AXIS + 14 + STEP * len(joining) + 8
     shapes = [
         *_axis(scale),
         *_critical_difference(scale, ranks.critical_difference),
         *(_join(ranks, pair, number, scale) for number, pair in enumerate(joining)),
-        *_names(left, scale, first_row, -value),
-        *_names(right, scale, first_row, value),
+        *_names(ranks.methods, scale, first_row, value),
     ]
-    return Drawing(name, title, description, RANKS_WIDTH, first_row + ROW * half + 4, tuple(shapes))
+    return Drawing(
+        name, title, description, RANKS_WIDTH, first_row + ROW * len(ranks.methods) + 4, tuple(shapes)
+    )
 
 
 def _axis(scale: Scale) -> Iterator[Shape]:
     yield Line(scale.start, AXIS, scale.end, AXIS, "axis")
-    for tick in ticks(scale.low, scale.high, 20):
+    for tick in ticks(scale.low, scale.high, min(MOST_TICKS, round(scale.high))):
         x = scale.at(tick)
         yield Line(x, AXIS - 5, x, AXIS, "axis")
         yield Text(x, AXIS - 9, f"{tick:g}", "middle", "quiet")
@@ -238,14 +246,13 @@ def _join(ranks: RankGroups, pair: tuple[int, int], number: int, scale: Scale) -
 
 
 def _names(methods: Sequence[Ranked], scale: Scale, top: float, value: float) -> Iterator[Shape]:
-    """Draw names at one edge, from top to bottom, with lines to their ranks that do not cross. value: from a line to its name."""
-    outwards, anchor, start = (-1, "end", scale.start) if value < 0 else (1, "start", scale.end)
-    end = start + outwards * ELBOW
+    """Draw names from top to bottom, with lines to their ranks that do not cross. value: from a line to its name."""
+    end = scale.start - ELBOW
     for number, method in enumerate(methods):
         x, y = scale.at(method.mean_rank), top + ROW * (number + 0.5)
         yield Polyline(joined([(x, AXIS), (x, y), (end, y)]), "lead", f"{method.name} {method.mean_rank:.2f}")
-        yield label(end + value, y + 4, method.name, MOST_LETTERS, anchor=anchor)
-        yield Text(end + outwards * 4, y + 4, f"{method.mean_rank:.2f}", anchor, "quiet")
+        yield label(end - value, y + 4, method.name, MOST_LETTERS, anchor="end")
+        yield Text(end - 4, y + 4, f"{method.mean_rank:.2f}", "end", "quiet")
 
 
 MOST_METHODS = 100  # per drawing; more cannot be read

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -148,7 +148,7 @@ def test_a_board_with_hidden_class_values_has_only_the_figure_of_progress() -> N
 
 def test_progress_marks_each_new_best_in_order_of_date() -> None:
     figure = named(scored(10))["progress"]
-    points = [shape for shape in figure.drawing.shapes if isinstance(shape, Circle)]
+    points = [shape for shape in figure.drawing.shapes if isinstance(shape, Circle) and shape.title]
 
     assert [row[3] for row in figure.table.rows] == ["yes", *[""] * 9]
     assert [point.style for point in points].count("point") == 1
@@ -165,8 +165,12 @@ def test_progress_names_the_leader_and_names_do_not_overlap() -> None:
     figure = named(BoardScores("AP", ("cat",), methods))["progress"]
 
     names = [each for each in figure.drawing.shapes if isinstance(each, Text) and each.style == "over"]
-    assert [each.text for each in names] == ["Method 5", "Method 3", "Method 1", "Method 0"]
-    assert all(after.y - before.y >= 15 for before, after in pairwise(names))
+    assert [each.text for each in names] == [f"Method {place}" for place in (5, 4, 3, 2, 1, 0)]
+    ends = [(each.x, each.x + 56) if each.anchor == "start" else (each.x - 56, each.x) for each in names]
+    for (name, (left, right)), (other, (other_left, other_right)) in combinations(
+        zip(names, ends, strict=True), 2
+    ):
+        assert abs(name.y - other.y) >= 15 or right <= other_left or other_right <= left
     assert figure.table.rows[0][1] == f"{DAY:%Y-%m-%d}"
 
 
