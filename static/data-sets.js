@@ -12,7 +12,7 @@ const arrived = new Set([...document.querySelectorAll("#sent-files [data-complet
 const unsent = new Set(); // zones whose choice has not arrived as a whole; loading the page again would lose it
 
 function size(bytes) {
-  return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+  return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${Number((bytes / 1024 / 1024).toFixed(1))} MiB`;
 }
 
 function problemOf(error) {

@@ -40,6 +40,7 @@ from app.operations.supervisor import die_with_parent
 from app.platform import CONNECTION, Platform
 from app.storage import NewDigest, Storage, content_key, digest_of, is_intact
 from app.submissions.retention import NAMING, WITH_CONTENT
+from app.web.formats import size
 
 DATABASE, SUMS, MANIFEST = Path("database.dump"), Path("SHA256SUMS"), Path("manifest.json")
 NAME = "%Y-%m-%dT%H%M%SZ"  # of a backup's folder: its time in UTC
@@ -330,7 +331,7 @@ def back_up(
             database.resume_removals(connection)
         backup = seal(partial, now, missing, damaged, linked_folders)
         report(
-            f"{backup.folder}: {len(backup.contents)} stored files; {backup.size / MiB:.1f} MiB including the database"
+            f"{backup.folder}: {len(backup.contents)} stored files; {size(backup.size)} including the database"
         )
         _remove([*interrupted, *(complete_backups(directory)[keep:] if keep else ())], report)
     with platform.transaction() as session:

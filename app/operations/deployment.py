@@ -27,7 +27,6 @@ import heldout_scoring
 from app.core import logs
 from app.core.errors import StorageUnavailableError
 from app.core.settings import SECRETS, Settings, SettingsError, named_files, variable
-from app.core.units import GiB
 from app.jobs import attempts, heartbeats
 from app.jobs.mail import MailError, check_connection
 from app.models import GroundTruth
@@ -39,7 +38,7 @@ from app.operations.migrating import APPEND_ONLY, schema_problem
 from app.operations.processes import NOT_FOR_SENDERS, NOT_FOR_WEB, NOT_FOR_WORKERS
 from app.platform import Platform, platform_of
 from app.storage import Storage, private_store
-from app.web.formats import plural
+from app.web.formats import plural, size
 
 TIMEOUT = 3.0  # seconds for each response of a server
 PROBE_MIB = 64  # MiB that must fit on the disk of the database
@@ -450,12 +449,12 @@ def _disks(settings: Settings) -> CheckRow:
     folders += [settings.public_storage] if settings.s3_bucket is None else []
     free = {each: disk_usage(_existing(each)).free for each in folders if each is not None}
     needed = 2 * settings.max_upload
-    finding = ", ".join(f"{bytes_free / GiB:.1f} GiB for {each}" for each, bytes_free in free.items())
+    finding = ", ".join(f"{size(bytes_free)} for {each}" for each, bytes_free in free.items())
     if min(free.values()) >= needed:
         return CheckRow("free disk", finding)
     return CheckRow(
         "free disk",
-        f"{finding}; expected {needed / GiB:.1f} GiB, two of the largest archives",
+        f"{finding}; expected {size(needed)}, two of the largest archives",
         "free space, use another disk, or lower HELDOUT_MAX_UPLOAD",
     )
 

@@ -171,7 +171,7 @@ def size(count: int) -> str:
     """Format a number of bytes in units of 1024.
 
     >>> size(1), size(1536), size(5 * 1024**3)
-    ('1 byte', '1.5 KiB', '5.0 GiB')
+    ('1 byte', '1.5 KiB', '5 GiB')
     """
     if count < 1024:
         return plural(count, "byte")
@@ -180,7 +180,7 @@ def size(count: int) -> str:
         if amount < 1023.95:  # otherwise it would print as 1024.0
             break
         amount, unit = amount / 1024, larger
-    return f"{amount:.1f} {unit}"
+    return f"{amount:.1f}".removesuffix(".0") + f" {unit}"
 
 
 def number(count: int) -> str:

@@ -128,7 +128,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_sent(visit: Visit) -> 
     )
 
     expect(page.locator("#upload-state")).to_have_text(
-        "large.tar has 1.0 MiB, and an archive may have at most 1.0 MiB here. Nothing was sent."
+        "large.tar has 1 MiB, and an archive may have at most 1 MiB here. Nothing was sent."
     )
 
 

@@ -167,7 +167,7 @@ SAID: dict[EventKind, tuple[dict[str, Any], str]] = {
     ),
     EventKind.STORAGE_LOW: (
         {"host": "h", "place": "storage", "free": 1 << 30, "total": 100 << 30},
-        "The disk of storage on h has 1.0 GiB (1%) left",
+        "The disk of storage on h has 1 GiB (1%) left",
     ),
     EventKind.BACKUP_OLD: ({"last": None}, "No backup was ever taken"),
     EventKind.WORKER_AWAY: (

@@ -167,11 +167,11 @@ def test_organisers_set_the_size_of_archives_on_the_page_of_the_phase(scene: Sce
     assert "a file that is not packed may have at most 500000 bytes" in plain_file.text
     shown = unescape(scene.organiser.get(page).text)
     assert re.search(r'name="max_upload"\s+type="number"\s+autocomplete="off"\s+value="1"', shown)
-    assert "At most 1.0 MiB on this server." in shown
+    assert "At most 1 MiB on this server." in shown
     beyond = limited(max_upload="1.5", max_file_bytes="99999999", max_lines="7")
     assert beyond.status_code == 409
     for reason in (
-        "Size of an archive: this server allows at most 1.0 MiB",
+        "Size of an archive: this server allows at most 1 MiB",
         "Size of a file: this",
         "Lines of a file: this can only",
     ):
