@@ -96,7 +96,7 @@ def _compared(title: str, said: Mapping[str, Rule | None]) -> ComparedRule:
     return ComparedRule(
         title,
         tuple(_in_short(said)),
-        tuple(Said(image_sets, tuple(sentences)) for image_sets, sentences in details.items()),
+        tuple(Said(image_sets, tuple(details[image_sets])) for image_sets in sorted(details, key=bool)),
     )
 
 
@@ -215,7 +215,7 @@ def _quota(phase: PhaseView) -> Rule:
         words,
         (
             f"The server scores at most {words}.",
-            "It holds for each task, over all its leaderboards together; for each team, and for each person in all their teams.",
+            "The quota holds for each task, over all its leaderboards together; for each team, and for each person in all their teams.",
             *counted,
             *shared,
             "Only results that revealed a score count. Uploads and checks are free.",
@@ -270,9 +270,9 @@ def _ranks(phase: PhaseView) -> Rule:
         return Rule("Ranks", "None until the phase is over", ("There are no ranks until the phase is over.",))
     return Rule(
         "Ranks",
-        "By the mean as it is shown; equal means share a rank",
+        "By the mean as it is shown; methods with equal scores share a rank",
         (
-            "Methods are ranked by their mean as it is shown; equal means share a rank.",
+            "Methods are ranked by their mean as it is shown; those with equal scores share a rank.",
             "A method without predictions for one of the classes has neither a mean nor a rank.",
         ),
     )

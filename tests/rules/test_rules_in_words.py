@@ -123,7 +123,7 @@ def test_a_held_out_phase_says_that_results_are_final_and_what_gives_a_place_bac
 
     assert "A method has one result in a competition. It is final: no later result replaces it." in found
     assert "Only results that revealed a score count. Uploads and checks are free." in found
-    assert "Methods are ranked by their mean as it is shown; equal means share a rank." in found
+    assert "Methods are ranked by their mean as it is shown; those with equal scores share a rank." in found
 
 
 def test_nothing_is_said_to_become_public_of_a_phase_that_never_closes() -> None:
