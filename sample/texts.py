@@ -27,7 +27,7 @@ NEWS: Final = (
         36.0,
         "The pilot is open",
         (
-            "Training images with annotation and the images of `pilot` are on the page *Data*. The pilot is open for twenty days. Until then, "
+            "Training images with annotation and the images of `pilot` are on the page *Data*. Until it closes, "
             "scores are shown in tenths of a percent, and afterwards with everything about them; its annotation stays hidden."
         ),
     ),

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
-from app.challenges import announcing, atom, news
+from app.challenges import announcing, asking, atom, news
 from app.challenges import rules as challenge_rules
 from app.challenges.announcing import AddressedAnnouncement, ReceivedBefore, Receivers, ToTeamsBefore, Written
 from app.challenges.news import AnswersBefore, NewAnnouncement
@@ -78,7 +78,10 @@ def challenge_news(
         request,
         "texts/news.html",
         (challenge, before, answers_before),
-        lambda: {"news": news.news_page(platform, challenge, before, answers_before)},
+        lambda: {
+            "news": news.news_page(platform, challenge, before, answers_before),
+            "asking": asking.asking(platform, challenge),
+        },
         own,
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import heldout_scoring
 from app.challenges.announcing import AddressedAnnouncement, AudienceChoices, Receivers, Written, WrittenView
+from app.challenges.asking import Asking
 from app.challenges.news import AnnouncementView, NewAnnouncement, NewsView, ReceivedView
 from app.challenges.news_pages import EMPTY
 from app.challenges.rules import RulesOfPhase, RulesView, rules_of
@@ -77,7 +78,7 @@ def of_texts() -> Iterator[tuple[str, dict[str, Any]]]:
         ),
         NewsView("VOC2007", EVIL, (), None),
     ):
-        yield "texts/news.html", {"news": news}
+        yield "texts/news.html", {"news": news, "asking": Asking()}
     yield from _of_announcing()
     typed, wrong = {"title": EVIL, "text": EVIL, "version": 1}, {"title": EVIL, "text": EVIL}
     edit = {
