@@ -214,7 +214,14 @@ def illustration(platform: Platform) -> ViewerPage | None:
         page = viewer.viewer(platform, Actor(), SAMPLE, IMAGE_SET, image, choice)
     except DomainError:  # visitors may not see the images
         return None
-    return page if page.panels and page.panels[-1].marks else None
+    if not page.panels or not page.panels[-1].marks:
+        return None
+    panel = page.panels[-1]
+    marks = tuple(  # classes alone, because longer labels overlap
+        mark if mark.score is None else replace(mark, label=mark.label.removesuffix(f" {mark.score:.2f}"))
+        for mark in panel.marks
+    )
+    return replace(page, panels=(*page.panels[:-1], replace(panel, marks=marks)))
 
 
 def _placed(platform: Platform, tried: Tried, mean: float) -> Tried:

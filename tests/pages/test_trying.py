@@ -145,7 +145,7 @@ def test_visitors_see_what_the_leading_method_found_while_they_may_see_the_image
 
     assert drawn is not None
     assert drawn.panels[-1].title == leading["method"]
-    assert all(mark.label.partition(" ")[0] in sample.CLASSES for mark in drawn.panels[-1].marks)
+    assert all(mark.label in sample.CLASSES for mark in drawn.panels[-1].marks)
     assert page.count('<g class="mark') == len(drawn.panels[-1].marks) > 2
     assert hidden is None
 
@@ -289,7 +289,6 @@ def test_announcements_of_the_sample_say_what_the_rules_of_its_phases_say() -> N
 
     assert (pilot, test) == (OPENED["pilot"], OPENED["test"])
     assert OPENED["pilot"] + CLOSES["pilot"] == 20
-    assert "open for twenty days" in of_pilot
     assert (Quota(3, 7), Quota(30, None)) == QUOTAS
     assert "three results in seven days for each task, and thirty in total" in of_test
     assert all("afterwards with everything about them" in each for each in (of_pilot, of_test))
