@@ -64,4 +64,5 @@ function readFigures() {
 }
 
 readFigures();
+document.addEventListener("change", (event) => event.target.closest("form.chooser")?.requestSubmit());
 document.addEventListener("htmx:afterSettle", readFigures);
