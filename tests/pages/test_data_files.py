@@ -556,7 +556,7 @@ def test_the_commands_of_the_page_load_all_files_and_check_them(place: Place, tm
     name = "John's $HOME.zip"
     place.offer(name=name)
     page = place.people["visitor"].get("/challenges/oak/data").text
-    commands = unescape(page.split("<code>at=")[1].split("</code>")[0]).splitlines()[1:]
+    commands = unescape(page.split(">at=")[1].split("</code>")[0]).splitlines()[1:]
 
     with served(place.platform) as address:
         command = "\n".join([f"at={address}/challenges/oak", *commands])
