@@ -40,7 +40,7 @@ class ChallengeCard(ChallengeSummary):
     """A challenge as a card.
 
     tagline: of its organisers, empty if there is none; deadline: when the first of its open phases closes, None for never;
-    main_board: the board that stands for it, of an open phase if one has a public result, None if none has.
+    main_board: the board that stands for it, None if none has a public result.
     """
 
     state: ChallengeState = ChallengeState.CLOSED
@@ -136,13 +136,16 @@ def tasks_offered(phases: Sequence[PhaseView]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(offered[number] for number in sorted(offered)))
 
 
-def main_board(boards: Sequence[BoardSummary]) -> BoardSummary | None:
+def main_board(phases: Sequence[PhaseView], boards: Sequence[BoardSummary]) -> BoardSummary | None:
     """Choose the board that stands for a challenge: detection on any data if there is one, else that with most methods.
 
-    None if no board has a method whose mean is shown.
+    It is of the phase that `shown_phase` chooses among those that have a method whose mean is shown; None if none has.
     """
+    leading = [each for each in boards if each.leaders]
+    having_leaders = {board.phase for board in leading}
+    shown = shown_phase([phase for phase in phases if phase.ref in having_leaders], None)
     return max(
-        (each for each in boards if each.leaders),
+        (each for each in leading if shown and each.phase == shown.ref),
         key=lambda each: (
             each.task == MAIN_TASK,
             each.own_data and each.task == MAIN_TASK,
@@ -249,12 +252,13 @@ def board_of_challenge(platform: Platform, code: str) -> str:
     counted = leaders.counts(platform)
     with platform.snapshot() as session:
         phase = shown_phase(challenges.phases_of(session, code), None)
-        boards = leaders.board_summaries(session, [phase], counted, 1) if phase else ()
-    offered = {each.number for each in (offered_competitions(phase) if phase else ())}
+        phases = [phase] if phase else []
+        boards = leaders.board_summaries(session, phases, counted, 1)
+    offered = {each.number for phase in phases for each in offered_competitions(phase)}
     known = [each for each in boards if each.competition in offered]
     if not known:
         raise NotFoundError(f"there is no leaderboard of {code} yet")
-    main = main_board(known) or max(
+    main = main_board(phases, known) or max(
         known, key=lambda each: (each.task == MAIN_TASK, each.own_data, -each.competition)
     )
     return f"/leaderboards/{code}/{main.phase.image_set}/{main.competition}"
@@ -286,7 +290,6 @@ def _card(
     count = next(filter(None, counts), None)
     shown = {each.method.id for board in boards for each in board.leaders}
     deadline = next_deadline(challenge.phases)
-    open_ = {phase.ref for phase in challenge.phases if phase.state is PhaseState.OPEN}
     return ChallengeCard(
         code=challenge.code,
         title=challenge.title,
@@ -297,7 +300,7 @@ def _card(
         tasks=tasks_offered(challenge.phases),
         methods=max(count.methods if count else 0, len(shown)),
         last_result=max((each.last_result for each in boards if each.last_result), default=None),
-        main_board=main_board([each for each in boards if each.phase in open_]) or main_board(boards),
+        main_board=main_board(challenge.phases, boards),
         cover=cover,
         tagline=tagline,
     )

@@ -12,6 +12,7 @@ from app.challenges.challenges import PhaseRef, PhaseView
 from app.challenges.phase_rules import PhaseState
 from app.home import front
 from app.home.front import (
+    ChallengeBoards,
     ChallengeCard,
     ChallengeState,
     HomeView,
@@ -65,20 +66,26 @@ def test_tasks_come_in_the_order_of_their_competitions() -> None:
 
 
 def test_detection_on_any_data_stands_for_a_challenge_and_never_a_board_without_a_mean() -> None:
-    board = BoardSummary(
-        PhaseRef("a", "A", "val"), 1, "classification", "", False, 9, NOW, (RESULT,), hides_means=False
-    )
-    given = BoardSummary(
-        PhaseRef("a", "A", "val"), 3, "detection", "", False, 5, NOW, (RESULT,), hides_means=False
-    )
-    any_data = BoardSummary(
-        PhaseRef("a", "A", "val"), 4, "detection", "", True, 2, NOW, (RESULT,), hides_means=False
-    )
-    hidden = BoardSummary(PhaseRef("a", "A", "test"), 4, "detection", "", True, 9, NOW, (), hides_means=True)
+    board = BoardSummary(VAL.ref, 1, "classification", "", False, 9, NOW, (RESULT,), hides_means=False)
+    given = BoardSummary(VAL.ref, 3, "detection", "", False, 5, NOW, (RESULT,), hides_means=False)
+    any_data = BoardSummary(VAL.ref, 4, "detection", "", True, 2, NOW, (RESULT,), hides_means=False)
+    hidden = BoardSummary(PHASE.ref, 4, "detection", "", True, 9, NOW, (), hides_means=True)
+    phases = (VAL, PHASE)
 
-    assert main_board([board, given, any_data, hidden]) == any_data
-    assert main_board([board, hidden]) == board
-    assert main_board([hidden]) is None
+    assert main_board(phases, [board, given, any_data, hidden]) == any_data
+    assert main_board(phases, [board, hidden]) == board
+    assert main_board(phases, [hidden]) is None
+
+
+def test_the_board_of_the_phase_that_other_pages_show_first_stands_for_a_challenge() -> None:
+    open_, held_out = (
+        BoardSummary(each.ref, 4, "detection", "", True, methods, NOW, (RESULT,), hides_means=False)
+        for each, methods in ((VAL, 9), (PHASE, 2))
+    )
+    challenge = ChallengeBoards("a", "A", (VAL, PHASE), (open_, held_out))
+
+    assert main_board(challenge.phases, challenge.boards) == held_out
+    assert challenge.shown(None) == PHASE
 
 
 def test_a_card_names_the_leader_and_counts_what_is_public(rows: Rows) -> None:
