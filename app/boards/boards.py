@@ -316,15 +316,16 @@ def _audience(actor: Actor, challenge_id: int) -> BoardReaders:
 
 
 def _version(platform: Platform, address: BoardKey) -> tuple[PhaseView, int, Hashable]:
-    """Load everything a cached board depends on: phase, withdrawals, its own version and the links to other boards."""
+    """Load everything a cached board depends on: phase, withdrawals, its own version, the other phases and boards."""
     with platform.snapshot() as session:
         phase = challenges.find_phase(session, address.challenge, address.image_set)
         withdrawals = withdrawals_version(session, phase.id, address.competition)
         version = board_version(session, phase.id, address.competition)
-        others = boards_of_challenge(session, phase)
+        phases = tuple(challenges.phases_of(session, address.challenge))
+        others = boards_of_challenge(session, phases)
     if version is None:
         raise _no_board(address)
-    return phase, withdrawals, (version, others)
+    return phase, withdrawals, (version, phases, others)
 
 
 def has_public_results(session: Session, phase_id: int, competition: int) -> bool:
@@ -341,10 +342,10 @@ def has_public_results(session: Session, phase_id: int, competition: int) -> boo
     return session.scalar(statement) is not None
 
 
-def boards_of_challenge(session: Session, phase: PhaseView) -> tuple[BoardLink, ...]:
-    """Return all boards of the challenge of a phase."""
-    image_sets = {each.id: each.image_set for each in challenges.phases_of(session, phase.challenge)}
-    infos = {each.number: each for each in heldout_scoring.competitions(phase.dataset)}
+def boards_of_challenge(session: Session, phases: Sequence[PhaseView]) -> tuple[BoardLink, ...]:
+    """Return all boards of a challenge with these phases."""
+    image_sets = {each.id: each.image_set for each in phases}
+    infos = {each.number: each for each in heldout_scoring.competitions(phases[0].dataset)}
     return tuple(
         BoardLink(
             image_sets[board.phase_id],
@@ -376,6 +377,7 @@ class _Stored:
     questions: tuple[QuestionView, ...]
     answers: dict[int, dict[int, str]]
     letters: dict[int, str]
+    challenge_phases: tuple[PhaseView, ...]
     boards: tuple[BoardLink, ...]
 
 
@@ -423,6 +425,7 @@ def _load(platform: Platform, actor: Actor, address: BoardKey, query: BoardQuery
         )
         rows = select_rows(session, on_board, audience)
         newest = max(rows, key=lambda row: row.run_id, default=None)
+        phases = tuple(challenges.phases_of(session, phase.challenge))
         return _Stored(
             phase=phase,
             board=replace(board, versions=newest.versions) if before and newest else board,
@@ -433,7 +436,8 @@ def _load(platform: Platform, actor: Actor, address: BoardKey, query: BoardQuery
             questions=questions_of(session, phase.challenge_id),
             answers=answers_of(session, [row.method.id for row in rows]),
             letters={} if before else groups.letters_by_run(session, phase.id, competition),
-            boards=boards_of_challenge(session, phase),
+            challenge_phases=phases,
+            boards=boards_of_challenge(session, phases),
         )
 
 
@@ -499,6 +503,7 @@ def _controls(
     phase = stored.phase
     return BoardControls(
         phase=stored.phase,
+        challenge_phases=stored.challenge_phases,
         query=replace(query, page=page_of(board, query)),
         classes=classes,
         teams=tuple(sorted(teams.values(), key=lambda team: team.name.casefold())),

@@ -184,6 +184,7 @@ class BoardControls:
     """
 
     phase: PhaseView
+    challenge_phases: tuple[PhaseView, ...]
     query: BoardQuery
     classes: tuple[str, ...]
     teams: tuple[BoardTeam, ...]

@@ -14,7 +14,7 @@ from app.boards import boards
 from app.boards.rows import BoardKey, Segment, segments
 from app.boards.selections import CLASSES_TOGETHER, ColumnGroup, column_groups
 from app.challenges import challenges
-from app.challenges.challenges import PhaseView, find_phase
+from app.challenges.challenges import PhaseView, find_phase, phases_of
 from app.challenges.disclosure import public_visibility, withheld
 from app.core.errors import FieldsError, NotFoundError, StorageDamagedError
 from app.figures.board_figures import (
@@ -115,6 +115,7 @@ class FiguresPage:
     """
 
     phase: PhaseView
+    challenge_phases: tuple[PhaseView, ...]
     name: str  # of the board
     view: FiguresView
     figures: tuple[DrawnFigure, ...]
@@ -133,6 +134,7 @@ class FigurePage:
     """The page of one figure. before, after: its neighbours on the page of all figures."""
 
     phase: PhaseView
+    challenge_phases: tuple[PhaseView, ...]
     name: str  # of the board
     as_of: datetime
     view: FiguresView
@@ -219,7 +221,8 @@ def figures_page(platform: Platform, address: BoardKey, class_name: str | None =
     """
     phase, summary = _summary(platform, address)
     with platform.snapshot() as session:
-        others = boards.boards_of_challenge(session, phase)
+        phases = tuple(phases_of(session, phase.challenge))
+        others = boards.boards_of_challenge(session, phases)
         has_results = boards.has_public_results(session, phase.id, address.competition)
     here = next(
         each
@@ -243,6 +246,7 @@ def figures_page(platform: Platform, address: BoardKey, class_name: str | None =
     view = _figures_view(phase, address, summary, tuple(each.figure for each in drawn))
     return FiguresPage(
         phase,
+        phases,
         name_of(phase.dataset, address.competition),
         view,
         tuple(drawn),
@@ -270,8 +274,11 @@ def figure_page(platform: Platform, address: BoardKey, name: str, group: int = 1
     last = len(drawn.table.groups) or 1
     if group > last:
         raise FieldsError({"columns": f"expected 1 to {last}, found {group}"})
+    with platform.snapshot() as session:
+        phases = tuple(phases_of(session, phase.challenge))
     return FigurePage(
         phase,
+        phases,
         name_of(phase.dataset, address.competition),
         summary.as_of,
         _figures_view(phase, address, summary, (drawn.figure,)),

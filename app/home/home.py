@@ -46,11 +46,12 @@ IMAGES_FRESH: Final = 60.0  # seconds for which the choice of images is cached
 class Representative:
     """An image that illustrates a task of a phase.
 
-    address: the URL of its page; thumbnail: the URL of its thumbnail; width, height: of the thumbnail, in CSS pixels; drawn: its
+    title: of the task; address: the URL of its page; thumbnail: the URL of its thumbnail; width, height: of the thumbnail, in CSS pixels; drawn: its
     annotation for the task, None unless everybody may see it.
     """
 
     task: str
+    title: str
     address: str
     thumbnail: str
     width: int
@@ -72,9 +73,9 @@ def representative_images(platform: Platform, phase: PhaseView) -> tuple[Represe
         return ()
     with platform.transaction() as session:
         description = description_of(platform.descriptions, phase.description_key)
-        numbers = {each.task: each.number for each in reversed(offered_competitions(phase))}
+        first = {each.task: each for each in reversed(offered_competitions(phase))}
         chosen: dict[str, PictureView] = {}
-        for task, names in candidates(description, reversed(numbers)).items():
+        for task, names in candidates(description, reversed(first)).items():
             others = set(names) - {each.name for each in chosen.values()}
             if picture := first_visible_picture(session, phase.id, others or names):
                 chosen[task] = picture
@@ -83,7 +84,8 @@ def representative_images(platform: Platform, phase: PhaseView) -> tuple[Represe
     return tuple(
         Representative(
             task,
-            f"{base}/{quote(picture.name)}?competition={numbers[task]}",
+            first[task].title,
+            f"{base}/{quote(picture.name)}?competition={first[task].number}",
             f"{base}/{quote(picture.name)}/thumbnail.jpg?v={picture.version}",
             *picture.shown_size,
             annotation,
@@ -470,6 +472,12 @@ def competition_page(platform: Platform, challenge: str, image_set: str, number:
         limits=description.limits,
         picture=next((each for each in thumbnails_of(platform, [phase]) if each.task == info.task), None),
     )
+
+
+def phases_of(platform: Platform, challenge: str) -> list[PhaseView]:
+    """Return the phases of a challenge, for the head of its pages."""
+    with platform.snapshot() as session:
+        return challenges.phases_of(session, challenge)
 
 
 def _example(description: Description, info: CompetitionInfo) -> ExampleFile | None:

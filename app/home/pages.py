@@ -199,4 +199,5 @@ def competition(
 ) -> Response:
     """Show what a competition expects and how it is scored."""
     view = home_views.competition_page(platform, challenge, image_set, competition)
-    return render(request, "home/competition.html", view=view, rules_of=rules_of)
+    phases = home_views.phases_of(platform, challenge)
+    return render(request, "home/competition.html", view=view, phases_of_all=phases, rules_of=rules_of)

@@ -64,7 +64,7 @@ def of_challenges() -> Iterator[tuple[str, dict[str, Any]]]:
     yield from of_the_front(phases)
     challenges = (summary, replace(summary, phases=()))
     stands_for = Representative(
-        EVIL, "/pictures/a/b/c", "/pictures/a/b/c/thumbnail.jpg", 200, 150, MOSAIC.drawn[1]
+        EVIL, EVIL, "/pictures/a/b/c", "/pictures/a/b/c/thumbnail.jpg", 200, 150, MOSAIC.drawn[1]
     )
     methods = (FoundMethod(7, EVIL, EVIL, EVIL), FoundMethod(8, EVIL, "", EVIL))
     yield "home/find.html", {"found": SearchResult(EVIL, challenges, methods)}
@@ -143,7 +143,9 @@ def of_the_front(phases: tuple[PhaseView, ...]) -> Iterator[tuple[str, dict[str,
     for found in (every, replace(every, challenges=()), ChallengeList((), 0, (), ())):
         yield "home/challenges.html", {"found": found, "query": {"task": None, "state": None}}
     yield "home/challenges.html", {"found": every, "query": {"task": EVIL, "state": ChallengeState.OPEN}}
-    image = Representative("detection", "/pictures/a/b/c", "/pictures/a/b/c/thumbnail.jpg?v=1", 200, 150)
+    image = Representative(
+        "detection", EVIL, "/pictures/a/b/c", "/pictures/a/b/c/thumbnail.jpg?v=1", 200, 150
+    )
     boards = ChallengeBoards("VOC2007", EVIL, phases, (board, hidden, nothing), (image,))
     for listed in ((boards, replace(boards, code="VOC2008", boards=())), ()):
         for image_set in (None, "test"):

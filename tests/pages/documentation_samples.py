@@ -53,7 +53,7 @@ def of_documentation() -> Iterator[tuple[str, dict[str, Any]]]:
     for phases in ((PHASE, VAL), ()):
         yield "docs/formats.html", {"formats": formats(), "phases": phases, **at("/docs/formats")}
     for view in competition_views():
-        yield "home/competition.html", {"view": view, "rules_of": rules_of}
+        yield "home/competition.html", {"view": view, "phases_of_all": (view.phase,), "rules_of": rules_of}
 
 
 def of_reference(field: Field) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -18,7 +18,7 @@ from app.figures.figures import (
 from app.web.charts.shapes import Drawing, Plot, Text
 from app.web.dependencies import render_template
 from tests.pages.drawn import EVIL
-from tests.pages.views import NOW, PHASE
+from tests.pages.views import NOW, PHASE, VAL
 
 ADDRESS = "/leaderboards/VOC2007/test/3/figures/median"
 
@@ -49,6 +49,7 @@ def of_figures() -> Iterator[tuple[str, dict[str, Any]]]:
     )
     page = FiguresPage(
         PHASE,
+        (VAL, PHASE),
         EVIL,
         view,
         (drawn("one"), large()),
@@ -69,5 +70,5 @@ def of_figures() -> Iterator[tuple[str, dict[str, Any]]]:
     head = FigureHead("before", EVIL, EVIL, 100, 50, False)
     readable = replace(drawn("one"), plot=Plot("0 0 10 10", EVIL, 1.0))
     for alone, before, after in ((readable, head, None), (large(), None, head), (drawn("two"), None, None)):
-        shown = FigurePage(PHASE, EVIL, NOW, view, alone, before, after)
+        shown = FigurePage(PHASE, (PHASE,), EVIL, NOW, view, alone, before, after)
         yield "figure_pages/figure.html", {"page": shown, "board": view, "citation": EVIL}

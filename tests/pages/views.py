@@ -444,6 +444,7 @@ def drawn_board(board: BoardView, query: BoardQuery | None = None, **changes: An
     tasks, trainings, phases = segments(boards, link)
     known = BoardControls(
         phase=PHASE,
+        challenge_phases=(VAL, PHASE),
         query=asked,
         classes=board.classes,
         teams=tuple({row.team.id: row.team for row in board.rows}.values()),
