@@ -9,7 +9,7 @@ Ten classes of things stand, swim and fly in drawn scenes: meadows, towns, shore
 says **what** is in an image, **where** it is, **which pixels** belong to it, and **what people do**. It is a whole challenge in the manner of
 PASCAL VOC, small enough to try in an afternoon.
 
-The development kit on the page *Data* has everything to begin with, and a baseline of forty lines: `python3 baseline.py images train test 1`
+The development kit on the page [Data](/challenges/sample/data) has everything to begin with, and a baseline of forty lines: `python3 baseline.py images train test 1`
 writes an archive that beats chance.
 
 *Everything here is made up*: the scenes are drawn by a program, and teams, methods and results belong to nobody. The scores are real: they
@@ -18,16 +18,14 @@ come from the same checks, the same scorer and the same leaderboards as those of
 RULES: Final = """\
 The given data are the images of `train` and `val` with their annotation. Predict on `pilot` and `test`, and do not train on them.
 """
-ORGANISERS: Final = (
-    "Made up, like everything here. Use the link that `make run` prints to become an organiser yourself."
-)
+ORGANISERS: Final = "Made up, too. The link that `make run` prints makes you an organiser."
 ASKED_BY: Final = "lantern"  # the key of a team
 NEWS: Final = (
     (
         36.0,
         "The pilot is open",
         (
-            "Training images with annotation and the images of `pilot` are on the page *Data*. Until it closes, "
+            "Training images with annotation and the images of `pilot` are on the page [Data](/challenges/sample/data). Until it closes, "
             "scores are shown in tenths of a percent, and afterwards with everything about them; its annotation stays hidden."
         ),
     ),
@@ -35,7 +33,7 @@ NEWS: Final = (
         15.0,
         "The test set is open",
         (
-            "The images of `test` are on the page *Data*. Every team may submit three results in seven days for each task, and thirty in total. "
+            "The images of `test` are on the page [Data](/challenges/sample/data). Every team may submit three results in seven days for each task, and thirty in total. "
             "Until the test is over, scores are shown in tenths of a percent, and afterwards with everything about them; its annotation stays "
             "hidden."
         ),
