@@ -97,9 +97,16 @@ def archive_of(platform: Platform) -> Path:
 
 
 def _require(platform: Platform, session: Session) -> int:
-    """Return the id of the copy. Raises NotFoundError."""
-    row = session.scalar(select(Challenge).where(Challenge.code == COPY)) if is_offered(platform) else None
-    if row is None or row.visibility is not ChallengeVisibility.DRAFT or row.opened_at is not None:
+    """Return the id of the copy, as long as it is a draft and everybody may see the sample. Raises NotFoundError."""
+    both = session.scalars(select(Challenge).where(Challenge.code.in_((SAMPLE, COPY))))
+    by_code = {each.code: each for each in both} if is_offered(platform) else {}
+    sample, row = by_code.get(SAMPLE), by_code.get(COPY)
+    is_draft = row is not None and row.visibility is ChallengeVisibility.DRAFT and row.opened_at is None
+    is_seen = sample is not None and sample.visibility in (
+        ChallengeVisibility.LISTED,
+        ChallengeVisibility.LINK,
+    )
+    if row is None or not (is_draft and is_seen):
         raise NotFoundError("There is nothing to try on this server")
     return row.id
 

@@ -234,22 +234,22 @@ def test_it_is_offered_only_if_the_operator_leaves_it_on(
             operation(off)
 
 
-def test_a_copy_that_is_no_draft_any_more_cannot_be_tried(
-    sampled: TestClient, platform: Platform, browser: Browser
+@pytest.mark.parametrize(("code", "usual"), [(trying.COPY, "DRAFT"), (trying.SAMPLE, "LISTED")])
+def test_nothing_is_tried_once_the_copy_is_no_draft_or_visitors_do_not_see_the_sample(
+    sampled: TestClient, platform: Platform, browser: Browser, code: str, usual: str
 ) -> None:
     def show(visibility: ChallengeVisibility) -> None:
         with platform.transaction() as session:
-            session.execute(
-                update(Challenge).where(Challenge.code == trying.COPY).values(visibility=visibility)
-            )
+            session.execute(update(Challenge).where(Challenge.code == code).values(visibility=visibility))
 
     show(ChallengeVisibility.INVITED)
     try:
         assert browser().post("/try").status_code == browser().get("/try").status_code == 404
         delete_all(platform)
     finally:
-        show(ChallengeVisibility.DRAFT)
+        show(ChallengeVisibility[usual])
     assert count(platform, Upload) == 0
+    assert browser().get("/try").status_code == 200
 
 
 def test_pages_say_how_far_the_sample_is_until_it_is_complete(platform: Platform, browser: Browser) -> None:
