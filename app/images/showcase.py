@@ -218,7 +218,7 @@ def window_around(box: Box, width: float, height: float) -> Window:
     """Return the largest part of an image that is 4 wide and 3 high, with the box as near to its middle as the image allows.
 
     >>> window_around((10, 300, 30, 320), 300, 400), window_around((0, 0, 800, 300), 800, 300)
-    (Window(x=0, y=175.0, width=300, height=225.0), Window(x=200.0, y=0, width=400.0, height=300.0))
+    (Window(x=0, y=175.0, width=300, height=225.0), Window(x=200.0, y=0.0, width=400.0, height=300.0))
     """
     wide = min(width, height * SHAPE[0] / SHAPE[1])
     high = wide * SHAPE[1] / SHAPE[0]

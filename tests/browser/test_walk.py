@@ -121,7 +121,7 @@ def accept_terms(page: Page, challenge: str) -> None:
 
 
 def upload_with_problems_and_then_without(page: Page, site: Site) -> None:
-    page.get_by_role("link", name="Sample challenge", exact=True).click()
+    page.get_by_role("article").get_by_role("link", name="Sample challenge", exact=True).click()
     page.get_by_role("link", name="Submit results for test").click()
     upload(page, site.spoilt)
     expect(page.get_by_text("2 problems", exact=True)).to_be_visible()

@@ -185,7 +185,7 @@ def test_organisers_set_the_size_of_archives_on_the_page_of_the_phase(scene: Sce
         assert refused.status_code == 413
         assert f"this one has {len(content)}" in refused.text
         told = f"{size(math.ceil(less * MIB))}, and 2.3 GiB unpacked</dd> <dt>One file</dt> <dd>1.2 GiB</dd>"
-        for address in ("/data", "/rules", "/test/submit", "/test/competitions/3"):
+        for address in ("/rules", "/test/submit", "/test/competitions/3"):
             assert told in " ".join(scene.ash.get(f"/challenges/drop{address}").text.split()), address
         assert re.search(r'data-most="\d{3,4}"', scene.ash.get("/challenges/drop/test/submit").text)
     finally:

@@ -247,7 +247,7 @@ def test_a_board_of_person_layout_says_why_it_lists_no_hard_images(scene: Scene,
 def test_a_challenge_shows_a_picture_for_each_task(scene: Scene, browser: Browser) -> None:
     page = browser().get(f"/challenges/{CHALLENGE}").text
 
-    strip = page.partition('class="strip"')[2].partition("</ul>")[0]
+    strip = page.partition('strip"')[2].partition("</ul>")[0]
     assert strip.count("thumbnail.jpg") == len(METHODS)
     assert f"/pictures/{CHALLENGE}/test" not in page
 

@@ -190,7 +190,7 @@ def test_only_organisers_see_curves_intervals_and_counts_of_held_out_runs(
             assert "held out" in response.text
         page = reader.http.get(f"/submissions/{submission}", headers={"Accept": "text/html"}).text
         assert "hidden because the annotation of test is held out" in page
-        assert not re.search("polyline|PR curve|ROC curve|95&nbsp;%|difficult objects included", page)
+        assert not re.search("polyline|Precision-recall curve|ROC curve|95% interval|With difficult", page)
 
     [result] = site.organiser.submission(submission)["results"]
     assert {(one["positives"], one["predictions"]) for one in result["shown"]["classes"]} == {(10, 5)}
@@ -212,9 +212,8 @@ def test_only_organisers_see_curves_intervals_and_counts_of_held_out_runs(
     [table] = good(site.organiser.http.get(f"/api/v1/runs/{run}/tables"))
     assert table["title"].endswith("difficult objects included")
     page = site.organiser.http.get(f"/submissions/{submission}", headers={"Accept": "text/html"}).text
-    assert re.search(
-        "polyline.*difficult objects included|difficult objects included.*polyline", page, re.DOTALL
-    )
+    assert "polyline" in page
+    assert "With difficult" in page
 
 
 def test_organisers_see_the_interval_of_every_score(site: SharedSite, submission: int) -> None:
