@@ -258,7 +258,9 @@ def test_pictures_that_wait_with_later_versions_are_not_shown_with_an_earlier_on
 def test_only_owners_go_back_where_annotation_is_public_and_nobody_publishes_what_others_hide(
     platform: Platform, people: tuple[TestClient, TestClient]
 ) -> None:
-    scene, other = (new_scene(platform, people) for _ in range(2))
+    other, scene = (
+        new_scene(platform, people) for _ in range(2)
+    )  # what was public first is hidden by nobody
     scene.applied(coco(shift=1.25))
     public = update(Phase).where(Phase.id == scene.phase.id).values(disclosure=Disclosure.FULL)
     with platform.transaction() as session:
