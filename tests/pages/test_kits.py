@@ -102,7 +102,7 @@ def test_what_a_worker_still_packs_is_said_until_it_is_there(
     platform: Platform, browser: Browser, tmp_path: Path
 ) -> None:
     tree = tree_with_pictures(tmp_path)
-    for code, disclosure in (("limes", Disclosure.FULL), ("pines", Disclosure.CLASSES)):
+    for code, disclosure in (("packing", Disclosure.FULL), ("hidden-packing", Disclosure.CLASSES)):
         import_tree(platform, TreeImport(tree, code, "test", disclosure=disclosure, quotas=(Quota(1, 1),)))
 
     def said(code: str) -> tuple[dict[str, bool], bool, int]:
@@ -112,15 +112,15 @@ def test_what_a_worker_still_packs_is_said_until_it_is_there(
         coming = {each["what"]: each["is_coming"] for each in data["phases"][0]["not_offered"]}
         return coming, data["is_kit_coming"], page.count("being packed")
 
-    before, hidden = said("limes"), said("pines")
+    before, hidden = said("packing"), said("hidden-packing")
     do_all(platform)  # the images
     archives.queue_missing(platform)
     sweep(platform)
 
     assert before == ({"images": True, "annotation": True}, True, 3)
     assert hidden == ({"images": False, "annotation": False}, True, 1)
-    assert said("limes") == ({}, False, 0)
-    assert said("pines") == ({"images": False, "annotation": False}, False, 0)
+    assert said("packing") == ({}, False, 0)
+    assert said("hidden-packing") == ({"images": False, "annotation": False}, False, 0)
 
 
 def test_nothing_of_hidden_annotation_is_made_and_what_is_hidden_again_is_withheld_at_once(
