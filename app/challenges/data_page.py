@@ -24,12 +24,11 @@ from app.platform import Platform
 
 @dataclass(frozen=True, slots=True)
 class MissingFiles:
-    """Images or annotation that nobody can download of these image sets, for one reason. is_coming: a worker packs them."""
+    """Images or annotation that nobody can download of these image sets, for one reason."""
 
     what: str
     image_sets: tuple[str, ...]
     reason: str
-    is_coming: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ class DataPage:
     @property
     def is_being_packed(self) -> bool:
         """Whether a worker makes an archive that is not here yet."""
-        return self.is_kit_coming or any(each.is_coming for each in self.missing)
+        return self.is_kit_coming or any(each.coming for each in self.phases)
 
     @property
     def missing(self) -> tuple[MissingFiles, ...]:
@@ -79,9 +78,7 @@ class DataPage:
         for phase in self.phases:
             for each in phase.not_offered:
                 found.setdefault(each, []).append(phase.image_set)
-        return tuple(
-            MissingFiles(each.what, tuple(sets), each.reason, each.is_coming) for each, sets in found.items()
-        )
+        return tuple(MissingFiles(each.what, tuple(sets), each.reason) for each, sets in found.items())
 
 
 def data_page(platform: Platform, actor: Actor, code: str) -> DataPage:

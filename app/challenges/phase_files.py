@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import Any, Final, Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
 from sqlalchemy import select
@@ -59,16 +59,14 @@ class GeneratedFile:
 
 
 Made = Literal["images", "annotation"]
-PACKING: Final = "Being packed: they will be here within minutes."
 
 
 @dataclass(frozen=True, slots=True)
 class NotOffered:
-    """Images or annotation of a phase that nobody can download, and why. is_coming: a worker packs them."""
+    """Images or annotation of a phase that nobody can download, and why."""
 
     what: Made
     reason: str
-    is_coming: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,11 +243,9 @@ def not_offered(phase: PhaseView, made: PhaseFiles, files: Sequence[FileView]) -
     for what, kind in kinds.items():
         wanted = {kind, FileKind.BOTH}
         is_hidden = what == "annotation" and phase.is_held_out
-        if archives[what] is not None or own & wanted:
+        if archives[what] is not None or what in made.coming or own & wanted:
             continue
-        if what in made.coming:
-            yield NotOffered(what, PACKING, is_coming=True)
-        elif is_hidden or not for_all & wanted:
+        if is_hidden or not for_all & wanted:
             yield NotOffered(what, _reason_against(phase, made, what))
 
 

@@ -166,9 +166,7 @@ def _points(ordered: Sequence[DatedMean], across: Scale, up: Scale) -> Iterator[
 
 def _names_of_best(ordered: Sequence[DatedMean], across: Scale, up: Scale) -> Iterator[Shape]:
     """Name results that were the best, the leader first, left above their points: no line passes there, because it rises."""
-    named: list[
-        tuple[float, float]
-    ] = []  # left ends and baselines of the names so far, which lie to the right
+    named: list[tuple[float, float]] = []  # left ends and baselines of those to the right
     for result in reversed(best_so_far(ordered)):
         x, y = _place(result, ordered[0].date, across), up.at(result.value)
         name = shortened(result.name, 18)

@@ -105,22 +105,21 @@ def test_what_a_worker_still_packs_is_said_until_it_is_there(
     for code, disclosure in (("packing", Disclosure.FULL), ("hidden-packing", Disclosure.CLASSES)):
         import_tree(platform, TreeImport(tree, code, "test", disclosure=disclosure, quotas=(Quota(1, 1),)))
 
-    def said(code: str) -> tuple[dict[str, bool], bool, int]:
+    def said(code: str) -> tuple[list[str], bool, int]:
         platform.cache.expire_versions()
         data = browser().get(f"/api/v1/challenges/{code}/data").json()
         page = browser().get(f"/challenges/{code}/data").text
-        coming = {each["what"]: each["is_coming"] for each in data["phases"][0]["not_offered"]}
-        return coming, data["is_kit_coming"], page.count("being packed")
+        return data["phases"][0]["coming"], data["is_kit_coming"], page.count("being packed")
 
     before, hidden = said("packing"), said("hidden-packing")
     do_all(platform)  # the images
     archives.queue_missing(platform)
     sweep(platform)
 
-    assert before == ({"images": True, "annotation": True}, True, 3)
-    assert hidden == ({"images": False, "annotation": False}, True, 1)
-    assert said("packing") == ({}, False, 0)
-    assert said("hidden-packing") == ({"images": False, "annotation": False}, False, 0)
+    assert before == (["images", "annotation"], True, 3)
+    assert hidden == ([], True, 1)
+    assert said("packing") == ([], False, 0)
+    assert said("hidden-packing") == ([], False, 0)
 
 
 def test_nothing_of_hidden_annotation_is_made_and_what_is_hidden_again_is_withheld_at_once(

@@ -46,9 +46,10 @@ class LabelMap:
 
 
 VOID: Final = 255
+"""The label of pixels that are not counted: borders, and objects too difficult to label."""
+
 _SPREAD: Final = {"L;2": 85, "L;4": 17}
 """By what Pillow multiplies the values of grey images of fewer than 8 bits."""
-"""The label of pixels that are not counted: borders, and objects too difficult to label."""
 
 BACKGROUND: Final = "background"
 """The label of pixels without an object, which is scored like a class."""
@@ -494,6 +495,8 @@ def read_label_image(data: bytes) -> Bytes:
                 raise MaskError(  # noqa: TRY301 - as every other problem
                     Rule(f"expected an indexed PNG of 8 bits, found one of mode {image.mode}")
                 )
+            if not image.tile:
+                raise OSError("there are no pixels")  # noqa: TRY301 - as every other problem
             spread = _SPREAD.get(str(image.tile[0].args), 1)
             return np.asarray(image, dtype=np.uint8) // np.uint8(spread)
     except UnidentifiedImageError as error:
