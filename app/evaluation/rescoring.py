@@ -173,6 +173,7 @@ def rescore_refusal(state: ResultState) -> str | None:
 MOST_UNDECIDED = 50  # runs per page
 UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
 UNSCORED = (RunState.REFUSED, RunState.FAILED)
+OUTDATED_LOCK: Final = 0x4F55_5444  # advisory lock: one process at a time looks for outdated results
 ABANDONED: Final = "the re-scoring was abandoned"
 DAMAGED: Final = "it waited until damaged data on the server would be repaired"
 UNSYNCHRONISED: Final = {"synchronize_session": False}
@@ -264,8 +265,11 @@ def queue_outdated_results(session: Session) -> int:
     """Queue a run for every result that is missing from its board because the board has switched versions.
 
     These are results that were recorded during a switch, and results whose only run ended under the previous versions. Results
-    that were refused or failed under the new versions are left alone. Returns the number of runs.
+    that were refused or failed under the new versions are left alone. Returns the number of runs; 0 if another process is
+    queueing them, because neither sees the runs that the other one adds.
     """
+    if not session.scalar(select(func.pg_try_advisory_xact_lock(OUTDATED_LOCK))):
+        return 0
     existing = aliased(Run)
     is_covered = exists().where(
         existing.result_id == Result.id,

@@ -73,6 +73,21 @@ def test_a_score_committed_after_the_switch_is_queued_again(board: Rows) -> None
     assert board.standing() == {early: 0.9, late: 0.8}
 
 
+def test_two_sweeps_at_once_queue_an_outdated_result_once(board: Rows) -> None:
+    board.result(mean=0.5)
+    late = board.result()
+    with board.platform.transaction() as session:
+        score_run(session, late, board.run_of(late), 0.7)
+        switch(board)
+
+    with board.platform.transaction() as session:
+        assert rescoring.queue_outdated_results(session) == 1
+        assert rescoring.queue_outdated(board.platform) == 0
+
+    assert len(board.unfinished(late)) == 1
+    assert rescoring.queue_outdated(board.platform) == 0
+
+
 def test_an_older_result_stays_on_the_board_until_the_newer_one_is_scored(board: Rows) -> None:
     older = board.result(mean=0.5)
     newer = board.newer(older)

@@ -469,6 +469,9 @@ def moved_colour(labels: Bytes, palette: bytes, classes: int) -> tuple[int, int]
     return next(((label, other) for label, other in meant.items() if other not in (None, label)), None)
 
 
+DAMAGED: Final = Rule("this is not a PNG that can be read: it is damaged or cut off")
+
+
 class MaskError(DataError):
     """A file is not a label image that the development kits could read."""
 
@@ -496,7 +499,7 @@ def read_label_image(data: bytes) -> Bytes:
                     Rule(f"expected an indexed PNG of 8 bits, found one of mode {image.mode}")
                 )
             if not image.tile:
-                raise OSError("there are no pixels")  # noqa: TRY301 - as every other problem
+                raise MaskError(DAMAGED)  # noqa: TRY301 - as every other problem
             spread = _SPREAD.get(str(image.tile[0].args), 1)
             return np.asarray(image, dtype=np.uint8) // np.uint8(spread)
     except UnidentifiedImageError as error:
@@ -508,4 +511,4 @@ def read_label_image(data: bytes) -> Bytes:
     except MaskError:
         raise
     except (OSError, SyntaxError, ValueError) as error:  # as for text that unpacks to megabytes
-        raise MaskError(Rule("this is not a PNG that can be read: it is damaged or cut off")) from error
+        raise MaskError(DAMAGED) from error
