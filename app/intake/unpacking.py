@@ -28,6 +28,7 @@ PROGRESS: Final = "progress.json"
 _PACKED: Final = re.compile(
     r"\.(zip|tar|t?gz|t?xz|t?bz2|7z|rar|t?zst|lz4|lzma|lz|z|cab|iso|dmg)$", re.IGNORECASE
 )
+_READ: Final = frozenset({"zip", "tar", "gz", "tgz", "xz", "txz"})  # of these
 _SPREADSHEET: Final = re.compile(r"\.(xlsx?|xlsm|xlsb|ods|numbers)$", re.IGNORECASE)
 _SAVE_AS: Final = Rule("a spreadsheet, which is not read; save it as CSV in UTF-8, and send that")
 _TWICE: Final = Rule(
@@ -235,12 +236,13 @@ def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Itera
     """Every file of an archive or a folder, or the file itself. What is in an archive that is called like an image set is in a folder of that name."""
     if _SPREADSHEET.search(file.name) and not file.path.is_dir():
         raise SubmissionError(Problem("spreadsheet", _SAVE_AS, file.name))
-    if not file.path.is_dir() and not is_archive(file.path):
-        alone = SentContent(file.name, file.path)
-        if kind := _kind_that_is_not_read(alone):
+    if not file.path.is_dir():
+        alone, is_read = SentContent(file.name, file.path), is_archive(file.path)
+        if kind := _kind_that_is_not_read(alone, is_read=is_read):
             raise SubmissionError(Problem("unsupported-type", Rule(f"{kind}; {_WAY_OUT}"), file.name))
-        yield alone
-        return
+        if not is_read:
+            yield alone
+            return
     is_json = file.name.lower().endswith((".json.gz", ".json.xz"))
     above = "" if is_json or file.path.is_dir() else set_of_archive(file.name)
     for member in walk(
@@ -264,13 +266,16 @@ def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Itera
             problems.add(Problem("nested-archive", Rule(message), name))
 
 
-def _kind_that_is_not_read(file: SentContent) -> str | None:
-    """What an archive is that cannot be read, in words; None for a file that is no archive."""
+def _kind_that_is_not_read(file: SentContent, *, is_read: bool) -> str | None:
+    """What an archive is that cannot be read, in words; None for a file that is no archive. is_read: whether it begins like one that is."""
     if _PART.search(file.name):
         return "one part of a split archive, which cannot be read; join the parts"
     if file.head.startswith(_PROGRAM):
         return "a program, perhaps an archive that unpacks itself, which cannot be read; unpack it"
-    if kind := file.type:
+    kind = None if is_read else file.type
+    if kind in _READ:
+        return f"of type {kind} by its name, but it does not begin like one: perhaps the last part of a split archive, or damaged"
+    if kind:
         return f"an archive or a compressed file of type {kind.removeprefix('.')} cannot be read here, or is damaged"
     return None
 

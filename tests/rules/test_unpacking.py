@@ -42,6 +42,9 @@ def test_a_picture_that_was_cut_off_and_filled_up_is_told_at_once(tmp_path: Path
     }
 
 
+ZIP = zipped({"a.json": coco_file()})
+
+
 @pytest.mark.parametrize("role", ["images", "public", "hidden"])
 @pytest.mark.parametrize(
     ("name", "content", "words"),
@@ -53,9 +56,13 @@ def test_a_picture_that_was_cut_off_and_filled_up_is_told_at_once(tmp_path: Path
         ("a.z01", b"PK\7\x08PK\3\4", "one part of a split archive, which cannot be read; join the parts"),
         ("a.7z.001", b"7z\xbc\xaf\x27\x1c", "one part of a split archive, which cannot be read; join the parts"),
         ("a.part1.rar", b"Rar!\x1a\7\0", "one part of a split archive, which cannot be read; join the parts"),
+        ("a.zip.001", ZIP[:100], "one part of a split archive, which cannot be read; join the parts"),
+        ("a.z02", ZIP, "one part of a split archive, which cannot be read; join the parts"),
+        ("a.zip", ZIP[100:], "of type zip by its name, but it does not begin like one: perhaps the last part of a split archive, or damaged"),
+        ("a.tar.gz", b"<!DOCTYPE html>", "of type gz by its name, but it does not begin like one: perhaps the last part of a split archive, or damaged"),
         ("a.exe", b"MZ\x90", "a program, perhaps an archive that unpacks itself, which cannot be read; unpack it"),
     ],
-    ids=["rar", "7z", "bzip2", "zst", "z01", "001", "part1", "exe"],
+    ids=["rar", "7z", "bzip2", "zst", "z01", "001", "part1", "zip.001", "z02", "last part", "page", "exe"],
 )  # fmt: skip
 def test_an_archive_that_is_not_read_is_refused_with_its_kind_and_nothing_else(
     tmp_path: Path, role: str, name: str, content: bytes, words: str
@@ -72,7 +79,7 @@ def test_an_archive_that_is_not_read_is_refused_with_its_kind_and_nothing_else(
         (Zipped("a.json", flags=1), "encrypted with a password; send it without"),
         (
             Zipped("a.json", method=9),
-            "unsupported compression method 9 (Deflate64); expected 'stored' or 'deflate'",
+            "unsupported compression method 9 (Deflate64); expected 'stored' or 'deflate'; Windows uses it for large files, so use another program, or send a .tar",
         ),
     ],
     ids=["encrypted", "deflate64"],

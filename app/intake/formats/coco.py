@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from heldout_scoring.evaluation import CocoEntry
 
 OBJECTS: Final = "objects"
+CAPTIONS: Final = "captions"
 _READ_ALONE: Final = "a list of images"  # which has problems of its own
 _NOT_SCORED: Final = "is not read; send the file with the objects, each with its class and box ('bbox'), such as instances_val2017.json"
 _LISTS: Final = re.compile(rb'"(images|annotations)"')
@@ -62,6 +63,12 @@ def read(reading: Reading) -> Iterator[AnnotatedSet]:
         files = [path for path in files if path not in reading.used]
     for path in files:
         yield from _read_coco(reading, path)
+
+
+def captions(reading: Reading) -> list[Path]:
+    """The JSON files of a role, if all of them are captions, which other annotation may have beside it."""
+    files = evidence(reading)
+    return [] if any(_kind_of(path.read_bytes()) != CAPTIONS for path in files) else files
 
 
 def _kind_of(data: bytes) -> str:

@@ -63,8 +63,17 @@ EXPECTED: Final = (
 def format_of(reading: Reading) -> Format | None:
     """Recognise the format of a role's annotation; None if it has none, or another, or if two contradict each other."""
     is_refused = refuse_formats(reading)
+    captions = coco.captions(reading)
+    reading.use(*captions)
     shown = [(each, each.evidence(reading)) for each in FORMATS if not (each.of_pictures and is_refused)]
-    found = [(each, files) for each, files in shown if files]
+    found = [
+        (each, files) for each, files in shown if files and not (captions and each.name == CLASS_FOLDERS)
+    ]
+    if found:
+        reading.leave_out(captions, "other-annotation", "captions, beside other annotation")
+    else:
+        reading.used.difference_update(captions)
+        found = [(each, captions) for each in FORMATS if each.name == COCO and captions]
     found = [(each, files) for each, files in found if not each.of_pictures] or found
     if len(found) > 1:
         names = " and ".join(f"{each.name} ({{}})" for each, _ in found)

@@ -9,6 +9,7 @@ from typing import Final
 from app.intake.formats.reading import ANNOTATION_SUFFIXES, PICTURE_SUFFIXES, Reading
 
 _HEAD: Final = 1 << 16  # bytes at the beginning and the end of a file
+_TABLES: Final = (".csv", ".tsv")
 _LOOKED_AT: Final = 20  # files of a folder; the others are like the first that is recognised
 _KEY: Final = re.compile(rb'"([^"\\]{1,40})"\s*:')
 _COCO: Final = "export as COCO (instances)"
@@ -38,14 +39,14 @@ _NUMBER: Final = r"-?\d+(?:\.\d*)?(?:e[-+]?\d+)?"
 FORMATS: Final = (
     Refused("Label Studio's own JSON", f"{_COCO}, Pascal VOC XML or YOLO", keys=("[ data annotations", "[ data completions", "from_name to_name", "[ annotator lead_time", "[ original_width")),
     Refused("Label Studio's own CSV", f"{_COCO}, Pascal VOC XML or YOLO", columns=r"(?=.*\bannotat(or|ion_id)\b).*\blead_time\b.*"),
-    Refused("a project of VGG Image Annotator (VIA)", "export annotations as COCO or CSV", keys=("_via_img_metadata", "filename regions", "shape_attributes")),
-    Refused("a project of VoTT", "export as Pascal VOC or CSV", keys=("asset regions", "assets tags"), name_of_file=r".+\.vott"),
-    Refused("JSON of Supervisely", "export as COCO or Pascal VOC", keys=("size objects tags", "classTitle", "classes title shape")),
+    Refused("a project of VGG Image Annotator (VIA)", "export annotations as COCO or CSV", keys=("_via_img_metadata", "filename regions", "shape_attributes", "vid_list fname")),
+    Refused("a project of VoTT", "export as Pascal VOC or CSV", keys=("asset regions", "assets tags", "inputTags visitedFrames"), name_of_file=r".+\.vott"),
+    Refused("JSON of Supervisely", "export as COCO or Pascal VOC", keys=("size objects tags", "classTitle", "classes tags projectType", "classes title shape")),
     Refused("JSON of Datumaro", "convert it to COCO (coco_instances) or VOC with Datumaro", keys=("dm_format_version", "items categories")),
     Refused("JSON of BDD100K", "convert it to COCO's JSON", keys=("box2d", "poly2d", "attributes timeofday")),
-    Refused("JSON of CreateML", _COCO, keys=("[ annotations coordinates",)),
+    Refused("JSON of CreateML", _COCO, keys=("[ annotations coordinates", "[ annotation coordinates")),
     Refused("annotation of Cityscapes", _LABEL_IMAGES, keys=("imgHeight imgWidth",), name_of_picture=r".+_(gtFine|gtCoarse|leftImg8bit)(_.+)?"),
-    Refused("annotation of ADE20K", _LABEL_IMAGES, keys=("annotation imsize",), lines=r"\d+ # \d+ # .*", name_of_picture=r"ADE_\w+_\d+_(seg|parts_\d+)"),
+    Refused("annotation of ADE20K", _LABEL_IMAGES, keys=("annotation imsize",), lines=r"\d+ # \d+ # .*", name_of_file=r"objectInfo150\.txt|sceneCategories\.txt", name_of_picture=r"ADE_\w+_\d+_(seg|parts_\d+)"),
     Refused("COCO's JSON of results", "send annotation with 'images', 'categories' and 'annotations'", keys=("[ image_id category_id score",)),
     Refused("FiftyOne's own JSON", "export as COCODetectionDataset or VOCDetectionDataset", keys=("samples filepath", "classes labels")),
     Refused("JSON of Darwin (V7)", _COCO, keys=("item annotations slots", "schema_ref item")),
@@ -55,7 +56,7 @@ FORMATS: Final = (
     Refused("metadata.jsonl of Hugging Face", f"{_CONVERT}, or labels to a table with the columns image, label", name_of_file=r"metadata\.jsonl"),
     Refused("JSON lines of Ultralytics, Labelbox or Roboflow", "export as YOLO or COCO", name_of_file=r".+\.(ndjson|jsonl)"),
     Refused("run lengths of Kaggle", f"{_LABEL_IMAGES}", columns=r".*\bencodedpixels\b.*"),
-    Refused("text of KITTI", _CONVERT, lines=rf"(\d+ -?\d+ )?[A-Za-z_]+( {_NUMBER}){{14,15}}"),
+    Refused("text of KITTI", _CONVERT, lines=rf"(\d+ -?\d+ )?[^\W\d][\w-]*( [^\W\d][\w-]*)*( {_NUMBER}){{14,15}}"),
     Refused("text of DOTA, with rotated boxes", "boxes are upright here; convert them to COCO's JSON", lines=rf"(imagesource:|gsd:).*|({_NUMBER} ){{8}}[A-Za-z]\S*( \d+)?"),
     Refused("text of VisDrone", _CONVERT, lines=rf"-?\d+(,{_NUMBER}){{7}},?"),
     Refused("text of MOT", "tracks are not scored; convert the boxes to COCO's JSON", lines=rf"\d+,-?\d+(,{_NUMBER}){{7,8}}"),
@@ -63,8 +64,8 @@ FORMATS: Final = (
     Refused("text of WIDER FACE", _CONVERT, lines=rf".+\.jpe?g\n\d+\n({_NUMBER} ){{9}}{_NUMBER}"),
     Refused("annotation of CUB-200-2011", "send its folder images alone for classification, or a table with the columns image, class, left, top, right, bottom", together=("images.txt", "image_class_labels.txt")),
     Refused("the layout of Tiny ImageNet", "put the images of each class into a folder of its name, such as train/n01443537 and val/n01443537", name_of_file=r"val_annotations\.txt|wnids\.txt"),
-    Refused("a file of CrowdHuman", "convert it to COCO's JSON", name_of_file=r".+\.odgt"),
-    Refused("a file of TensorFlow records", _COCO, name_of_file=r".+\.(tfrecords?|record)(-\d+-of-\d+)?"),
+    Refused("a file of CrowdHuman", "convert it to COCO's JSON", keys=("gtboxes",), name_of_file=r".+\.odgt"),
+    Refused("a file of TensorFlow records", _COCO, name_of_file=r".+\.(tfrec|tfrecords?|record)(-\d+-of-\d+)?|.+-\d{5}-of-\d{5}"),
     Refused("images of Market-1501", "identities of persons are not scored; if folders are classes, give the images other names", name_of_picture=r"-?\d{1,4}_c\ds\d_\d+_\d+(\.jpg)?"),
 )  # fmt: skip
 
@@ -116,9 +117,9 @@ def _recognised(paths: Sequence[Path]) -> Iterator[tuple[Refused, Path]]:
 
 def _format_of(path: Path) -> Refused | None:
     suffix = path.suffix.lower()
-    keys = _keys_of(path) if suffix == ".json" else set()
-    lines = _lines_of(path) if suffix in (".txt", ".csv") else ""
-    columns, lines = (lines.partition("\n")[0].lower(), "") if suffix == ".csv" else ("", lines)
+    keys = _keys_of(path) if suffix in (".json", "") else set()
+    lines = _lines_of(path) if suffix in (".txt", *_TABLES) else ""
+    columns, lines = (lines.partition("\n")[0].lower(), "") if suffix in _TABLES else ("", lines)
     for each in FORMATS:
         if any(keys.issuperset(group.split()) for group in each.keys) or (
             re.fullmatch(each.name_of_file, path.name, re.IGNORECASE)

@@ -252,6 +252,8 @@ def _fault(info: ZipInfo) -> Problem | None:
         message = (
             f"unsupported compression method {info.compress_type} ({kind}); expected 'stored' or 'deflate'"
         )
+        if kind == "Deflate64":
+            message += "; Windows uses it for large files, so use another program, or send a .tar"
         return Problem(
             "compression-method", Rule(message), name, found=str(info.compress_type), expected="0 or 8"
         )
