@@ -14,7 +14,6 @@ from fastapi.routing import APIRoute
 from sqlalchemy import Text, cast, delete, func, select, text, update
 from sqlalchemy.exc import IntegrityError
 from starlette.testclient import TestClient
-from structlog.testing import capture_logs
 
 import heldout_scoring
 from app.core.access import Actor
@@ -227,7 +226,9 @@ def test_what_scoring_again_would_do_is_told_before_it_starts(platform: Platform
 
 
 @pytest.mark.sampled
-def test_nobody_but_organisers_meets_a_preview_by_any_address(preview: Preview, app: FastAPI) -> None:
+def test_nobody_but_organisers_meets_a_preview_by_any_address(
+    preview: Preview, app: FastAPI, capsys: pytest.CaptureFixture[str]
+) -> None:
     scene, platform = preview.scene, preview.scene.platform
     with platform.transaction() as session:
         runs = session.scalars(select(Run.id).where(Run.rescore_id == preview.rescore)).all()
@@ -249,18 +250,19 @@ def test_nobody_but_organisers_meets_a_preview_by_any_address(preview: Preview, 
     do_all(platform)  # mail, notifications and webhooks
 
     addresses = sorted({*_addresses(app, scene, preview, runs)})
-    with capture_logs() as logs:
-        found = [
-            (reader, address)
-            for reader, client in (("member", scene.ash), ("viewer", viewer), ("visitor", visitor))
-            for address in addresses
-            if _leaks(f"{(answer := client.get(address)).text} {answer.headers}")
-        ]
+    capsys.readouterr()
+    found = [
+        (reader, address)
+        for reader, client in (("member", scene.ash), ("viewer", viewer), ("visitor", visitor))
+        for address in addresses
+        if _leaks(f"{(answer := client.get(address)).text} {answer.headers}")
+    ]
+    logged = "".join(capsys.readouterr())
 
     receipts = [scene.ash.get(f"/api/v1/receipts/canary {run}").status_code for run in runs]
     assert (len(addresses) > 100, receipts) == (True, [404] * len(runs))
     assert found == []
-    assert not _leaks(str(logs))
+    assert not _leaks(logged)
     assert any(_leaks(scene.organiser.get(address).text) for address in addresses)  # the canary sings
     with platform.transaction() as session:
         rest = (
