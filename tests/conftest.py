@@ -30,7 +30,7 @@ settings.load_profile("any machine")
 
 SHORT, LONG = 40, 90  # characters of one value, and of the id of all parameters of a test
 PARTS = 3  # of the cases of a test that is marked so, each in a process of its own
-SAMPLED = 4  # of so many similar cases, a run that takes a sample takes one
+SAMPLED = 8  # of so many similar cases, a run that takes a sample takes one
 
 __all__ = ["attacks", "broker_url", "database_url", "own_servers"]
 

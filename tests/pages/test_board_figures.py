@@ -353,6 +353,7 @@ def test_the_page_of_figures_is_sent_compressed(make: Make) -> None:
     assert board.browser.get(f"{board.address}/figures").headers["Content-Encoding"] == "gzip"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("taken_back", ["withdrawn", "hidden with its team"])
 def test_a_removed_result_is_neither_on_the_board_nor_in_its_figures(make: Make, taken_back: str) -> None:
     board = make()

@@ -566,6 +566,7 @@ def test_the_commands_of_the_page_load_all_files_and_check_them(place: Place, tm
     assert f"{name}: OK" in done.stdout
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "name", ["page.html", "image.svg", 'a"; filename="x.html', "ü\u202egpj.exe", "..hidden", "run.js"]
 )
@@ -610,6 +611,7 @@ def test_a_replaced_file_keeps_its_address_and_the_hashes_of_earlier_versions(pl
     assert not place.platform.files.exists(old)
 
 
+@pytest.mark.sampled
 def test_old_addresses_of_a_deleted_file_say_so_to_everybody(place: Place) -> None:
     file_id = place.offer(b"gone", name="gone.zip")
     key = place.row(file_id).key
@@ -760,6 +762,7 @@ def test_a_file_for_all_phases_decides_where_none_is_for_the_phase_alone(place: 
     assert phase_page(place.platform, "elm", "test").images_available
 
 
+@pytest.mark.sampled
 def test_annotation_is_drawn_over_images_only_for_whom_and_while_it_is_public(place: Place) -> None:
     def drawn(who: str = "visitor") -> dict[str, bool]:
         place.platform.cache.expire_versions()

@@ -27,6 +27,7 @@ def described_calls(app: FastAPI) -> list[Operation]:
     return [each for group in groups for each in operations(app.openapi(), group.calls)]
 
 
+@pytest.mark.sampled
 def test_every_call_has_an_example_of_request_and_response(app: FastAPI) -> None:
     found = described_calls(app)
 

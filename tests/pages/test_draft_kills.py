@@ -123,6 +123,7 @@ def test_too_many_invitations_are_a_problem_of_their_field_and_change_nothing(pl
     assert len(before[1]) == 3
 
 
+@pytest.mark.sampled
 def test_a_challenge_for_invited_people_opens_only_with_those_of_its_rules(place: Place) -> None:
     code = place.finished(visibility="invited", invited="ash@example.org oak@example.org")
     ready = place.page(f"/organise/challenges/{code}")

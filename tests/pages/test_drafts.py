@@ -248,6 +248,7 @@ def test_the_check_shows_counts_of_each_class_and_refuses_sets_without_the_task(
     assert "choose image sets of the report" in words(unknown.text)
 
 
+@pytest.mark.sampled
 def test_classes_get_names_and_an_order_and_are_ignored_until_the_challenge_opens(place: Place) -> None:
     code = place.draft()
     place.send(code, public=zipped(kit("val")), hidden=zipped(kit("test")))
@@ -310,6 +311,7 @@ def test_all_problems_of_class_names_are_told_at_once(place: Place, answered: st
     assert "must be a whole number" in words(text_.text)
 
 
+@pytest.mark.sampled
 def test_chosen_classes_that_no_longer_fit_are_not_used(place: Place) -> None:
     code = place.draft()
     place.send(code, hidden=zipped(kit("test")))
@@ -323,6 +325,7 @@ def test_chosen_classes_that_no_longer_fit_are_not_used(place: Place) -> None:
     assert "cat 1 in 1 owl 2 in 2" in page
 
 
+@pytest.mark.sampled
 def test_hidden_images_get_neutral_names_which_only_workers_can_trace_back(place: Place) -> None:
     code = place.draft(tasks=["classification"])
     cats = {f"cat/cat_{number}.jpg": jpeg(shade=number, rotated=True) for number in range(20)}
@@ -420,6 +423,7 @@ def test_what_columns_hold_is_said_within_the_steps(place: Place) -> None:
     assert "val.csv is read as you said; change what its columns hold" in page
 
 
+@pytest.mark.sampled
 def test_a_hidden_set_for_training_is_no_phase_by_itself_and_in_no_text(place: Place) -> None:
     code = place.draft()
     rows = (
@@ -511,6 +515,7 @@ def settings(place: Place, code: str) -> Any:
         ).one()
 
 
+@pytest.mark.sampled
 def test_scores_at_the_close_need_a_closing_date(place: Place) -> None:
     code = place.draft()
     place.send(code, hidden=zipped(kit("test")))
@@ -541,6 +546,7 @@ def test_scores_at_the_close_need_a_closing_date(place: Place) -> None:
     assert "we propose 2 per week and 14 in total" in proposed
 
 
+@pytest.mark.sampled
 def test_a_data_set_is_read_once_for_all_its_phases(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     code, children = place.draft(), []
     pictures = zipped({f"{name}.jpg": jpeg(shade=number) for number, name in enumerate("abc")})
@@ -569,6 +575,7 @@ def test_a_data_set_is_read_once_for_all_its_phases(place: Place, monkeypatch: p
     assert {name: count > 0 for name, count in shown} == {"test": True, "val": True}
 
 
+@pytest.mark.sampled
 def test_phases_are_made_again_when_a_step_changes(place: Place) -> None:
     code = place.finished()
     place.save(code, "scoring", protocol="voc2007", own="mean", others="live", ladder="true")
@@ -590,6 +597,7 @@ def test_phases_are_made_again_when_a_step_changes(place: Place) -> None:
     assert tuple(map(str, found)) == ("voc2007", "ladder")
 
 
+@pytest.mark.sampled
 def test_drawings_of_annotation_are_deleted_once_it_is_sent_as_hidden(place: Place) -> None:
     code = place.draft()
     place.send(code, public=zipped(kit("val")), images=zipped({f"{name}.jpg": jpeg() for name in "abc"}))
@@ -611,6 +619,7 @@ def test_drawings_of_annotation_are_deleted_once_it_is_sent_as_hidden(place: Pla
         assert session.scalar(kept) == 0
 
 
+@pytest.mark.sampled
 def test_an_address_that_changes_while_phases_are_made_leaves_no_challenge_at_the_former_one(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -632,6 +641,7 @@ def test_an_address_that_changes_while_phases_are_made_leaves_no_challenge_at_th
         assert challenges.challenge_of(session, code) is None
 
 
+@pytest.mark.sampled
 def test_a_draft_opens_by_itself_and_says_why_it_did_not(place: Place) -> None:
     ready, changed = place.finished(), place.finished()
     tomorrow = f"{datetime.now(UTC) + timedelta(days=1):%Y-%m-%dT%H:%M}"
@@ -668,6 +678,7 @@ def test_whom_corrected_rules_no_longer_name_is_no_longer_invited(place: Place, 
     assert "ash@example.org" not in public
 
 
+@pytest.mark.sampled
 def test_another_data_set_of_a_draft_is_started_once_however_often_it_is_asked_for(place: Place) -> None:
     code = place.finished()
 
@@ -679,6 +690,7 @@ def test_another_data_set_of_a_draft_is_started_once_however_often_it_is_asked_f
     assert sorted(each["state"] for each in sets) == ["applied", "receiving"]
 
 
+@pytest.mark.sampled
 def test_another_data_set_of_an_open_challenge_leaves_nothing_to_decide(place: Place) -> None:
     code = place.finished()
     place.organiser.post(f"{NEW}/{code}/open")
@@ -695,6 +707,7 @@ def test_another_data_set_of_an_open_challenge_leaves_nothing_to_decide(place: P
     assert "is a challenge in detection" not in overview  # as it was when it opened
 
 
+@pytest.mark.sampled
 def test_a_copy_proposes_the_settings_without_data_dates_and_people(place: Place) -> None:
     code = place.finished(visibility="invited", invited="@example.org", per_day="3")
     copied = f"{code}-2"
@@ -738,6 +751,7 @@ def test_deleting_a_draft_deletes_its_data_and_keeps_the_audit(place: Place) -> 
     assert f"challenge {number}" in place.page("/audit")
 
 
+@pytest.mark.sampled
 def test_only_owners_make_phases_with_public_annotation_and_delete_a_draft(
     place: Place, app: FastAPI
 ) -> None:
@@ -761,6 +775,7 @@ def test_only_owners_make_phases_with_public_annotation_and_delete_a_draft(
     assert "Only owners of the challenge publish annotation" in made.text
 
 
+@pytest.mark.sampled
 def test_only_owners_make_phases_that_show_everything_once_they_are_over(place: Place, app: FastAPI) -> None:
     code = place.draft()
     place.send(code, hidden=zipped(kit("test")))

@@ -42,6 +42,7 @@ def listed(client: TestClient, challenge: str) -> dict[str, Any] | None:
     return archive
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("mode", list(ImageMode))
 def test_an_archive_has_the_imported_files_and_the_same_bytes_however_often_it_is_made(
     mode: ImageMode, platform: Platform, browser: Browser, tmp_path: Path
@@ -162,6 +163,7 @@ def with_another_file(platform: Platform, tree: Path) -> Platform:
     return platform
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("trouble", "reason"),
     [

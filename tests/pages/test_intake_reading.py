@@ -287,6 +287,7 @@ def test_organisers_see_trial_results_and_have_them_scored_again(place: Place) -
         session.rollback()
 
 
+@pytest.mark.sampled
 def test_hidden_boxes_are_drawn_for_who_asks_and_are_gone_after_ten_minutes(place: Place) -> None:
     code = place.challenge()
     files = (

@@ -112,6 +112,7 @@ def test_what_happens_within_a_minute_is_one_mail_and_what_comes_later_waits_ten
     assert last.startswith(f"{title(people)}, test opened on Mon 30 Nov 2026 12:00 UTC")
 
 
+@pytest.mark.sampled
 def test_events_that_say_the_same_are_counted_and_do_not_hide_the_others(
     people: Scene, sent: tuple[MailServer, Platform]
 ) -> None:

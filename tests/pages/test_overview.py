@@ -151,6 +151,7 @@ def test_registering_from_a_challenge_leads_back_to_it(browser: Browser) -> None
     assert f'name="next" value="{OAK}"' in visitor.get(f"/register?next={OAK}").text
 
 
+@pytest.mark.sampled
 def test_image_sets_have_one_order_everywhere(browser: Browser, platform: Platform, tmp_path: Path) -> None:
     order = {"val": (Disclosure.FULL, 9), "pilot": (Disclosure.MEAN, 1), "final": (Disclosure.MEAN, 5)}
     for image_set, (disclosure, day) in sorted(order.items()):

@@ -59,6 +59,7 @@ def test_a_challenge_opens_without_an_answer_only_if_that_is_ticked(place: Place
     assert place.organiser.get(f"/api/v1/challenges/{code}/data").json()["pictures"]["pictures_from"] is None
 
 
+@pytest.mark.sampled
 def test_a_draft_that_was_scheduled_before_anybody_was_asked_opens(place: Place) -> None:
     code = made(place)
     with place.platform.transaction() as session:

@@ -125,6 +125,7 @@ def test_deeply_nested_json_is_a_client_error(browser: Browser) -> None:
     assert 400 <= response.status_code < 500
 
 
+@pytest.mark.sampled
 @pytest.mark.shared
 @pytest.mark.skipif(not (SHARED / "attacks").exists(), reason="../shared/attacks is not there")
 def test_no_hostile_string_in_any_field_causes_a_server_error(browser: Browser) -> None:

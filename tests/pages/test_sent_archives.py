@@ -79,6 +79,7 @@ def test_archives_that_are_sent_one_after_another_are_all_read(place: Place) -> 
     assert [each["without_picture"] for each in view["report"]["sets"]] == [0]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("sent", "lacking"), [(0, 3), (1, 2), (3, 0)])
 def test_images_without_a_picture_are_applied_once_somebody_says_how_many(
     place: Place, sent: int, lacking: int

@@ -125,6 +125,7 @@ def test_a_visitor_follows_an_archive_to_its_score(
     assert {*sample.CLASSES} <= set(re.findall(r'<th scope="row">\s*(\w+)', scored))
 
 
+@pytest.mark.sampled
 def test_visitors_see_what_the_leading_method_found_while_they_may_see_the_images(
     sampled: TestClient, platform: Platform, browser: Browser
 ) -> None:

@@ -206,6 +206,7 @@ def test_only_what_equals_the_newest_version_changes_nothing_and_says_so(scene: 
     assert scene.shown() == ({1}, 1, 6)
 
 
+@pytest.mark.sampled
 def test_uploads_are_listed_checked_and_scored_by_the_version_of_the_boards(scene: Scene) -> None:
     whole, fewer = IMAGES, IMAGES[:-1]
     first = scene.confirm(scene.upload(detections(whole)))

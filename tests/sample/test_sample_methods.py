@@ -120,6 +120,7 @@ def test_other_training_data_helps(drawn: Drawn) -> None:
     assert drawn.score("StrideNet-2", 8) > drawn.score("StrideNet-2", 7)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("image_set", ["val", "test"])
 def test_who_leads_in_segmentation_with_the_given_data_does_not_beat_those_with_any(
     drawn: Drawn, tmp_path: Path, image_set: str

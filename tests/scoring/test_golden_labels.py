@@ -161,6 +161,7 @@ def test_the_headline_is_the_kit_s_mean_when_all_classes_are_entered(
         assert _same(report.headline, recorded["mean"])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_point_of_every_curve_is_the_kit_s(
     case: Case, shared: Path, unpacked: Unpack, real_truth: ReadTruth

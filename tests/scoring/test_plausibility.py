@@ -108,6 +108,7 @@ def test_valid_results_get_no_warning(tmp_path: Path, seed: int) -> None:
 SLOW = (pytest.mark.slow, pytest.mark.sampled)
 
 
+@pytest.mark.sampled
 @pytest.mark.shared
 @pytest.mark.parametrize(
     ("name", "image_set"),

@@ -388,6 +388,7 @@ WITHOUT_ACCOUNT = (
 )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("role", ["member", "admin"])
 def test_every_page_shows_whose_account_is_logged_in(
     app: FastAPI, world: World, walker: Walker, role: str
@@ -414,6 +415,7 @@ VOLATILE = {"x-request-id", "date", "set-cookie"}
 WITHOUT_HEAD = "/login/providers/{provider}/callback"  # its code works once, so a HEAD leaves it alone
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("role", "accept"),
     [

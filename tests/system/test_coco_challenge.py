@@ -104,6 +104,7 @@ def test_masks_in_an_archive_have_their_own_board(site: SharedSite, tmp_path: Pa
     assert participant.means("coco-masks/test", 1) == {}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "content"),
     [

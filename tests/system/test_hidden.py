@@ -52,6 +52,7 @@ def private_folder(site: SharedSite) -> str:
     return str(site.installation.settings.private_storage)
 
 
+@pytest.mark.sampled
 def test_no_web_process_has_the_private_storage_in_its_environment(site: SharedSite) -> None:
     running = site.installation
     private = private_folder(site).encode()
@@ -81,6 +82,7 @@ def open_files(pid: int) -> Iterator[str]:
             yield str(descriptor.readlink())
 
 
+@pytest.mark.sampled
 def test_no_route_serves_a_file_of_the_private_storage(
     site: SharedSite, oak: Client, submission: int
 ) -> None:
@@ -322,6 +324,7 @@ NAMELESS = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{1
 """Ids, digests, moments and other numbers, which differ between two phases whatever their annotation is."""
 
 
+@pytest.mark.sampled
 def test_a_phase_that_discloses_nothing_looks_the_same_for_any_annotation(
     site: SharedSite, tmp_path: Path
 ) -> None:

@@ -41,6 +41,7 @@ def add_mail(platform: Platform) -> None:
         queue.add(session, JobKind.MAIL, payload, owner=None)
 
 
+@pytest.mark.sampled
 def test_a_sender_needs_neither_broker_nor_ground_truth_and_says_that_it_is_alive(
     running: Installation, tmp_path: Path
 ) -> None:

@@ -353,6 +353,7 @@ def test_a_keyed_store_names_and_verifies_contents_by_their_hmac(store: Storage)
     assert not is_intact(store, key)
 
 
+@pytest.mark.sampled
 def test_storing_a_damaged_content_again_repairs_it(store: Storage) -> None:
     key = store.put(BIG)
     overwrite(store, key, b"")
