@@ -24,7 +24,7 @@ from app.intake.drawing import draw, views_of
 from app.intake.findings import add_clues, add_findings, add_other_numbers, convention_of, read_phase_pictures
 from app.intake.formats.class_folders import called_by_class
 from app.intake.formats.image_names import public_names
-from app.intake.formats.image_sets import set_folder_above, set_of_file, set_of_folder
+from app.intake.formats.image_sets import set_folder_above, set_of, set_of_file
 from app.intake.formats.pictures import check_pictures, file_names, pictures_of
 from app.intake.formats.reading import (
     LONGEST_NAME,
@@ -411,7 +411,7 @@ class _SetsOfFiles:
             return tuple(sorted(named))
         if listing := {name for name, images in self.images if path.stem in images}:
             above = set_folder_above(path, Path())
-            of_folder = {set_of_folder(above.name)} & listing if above else set()
+            of_folder = {set_of(above.name, "")} & listing if above else set()
             return tuple(sorted(of_folder or listing))
         own = set_of_file(path, Path(), "")
         return (own,) if own else tuple(dict.fromkeys(name for name, _ in self.images))

@@ -113,7 +113,7 @@ def read(reading: Reading) -> list[AnnotatedSet]:
     others = set(reading.with_suffix(*PICTURE_SUFFIXES)) - {*pictures}
     reading.leave_out(others, "picture-kind", f"images are read as {', '.join(SUFFIXES)}")
     sets: dict[str, dict[str, Path]] = {}
-    for name, paths in reading.by_set(sorted(set(pictures) - {*outside})).items():
+    for name, paths in reading.by_set(sorted(set(pictures) - {*outside}), of_classes=True).items():
         _check_folders(reading, paths)
         sets[name] = {image: path for image, path in _named(reading, paths) if _take(reading, path)}
     classes = _in_order(reading, {path.parent.name for some in sets.values() for path in some.values()})

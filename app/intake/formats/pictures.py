@@ -14,7 +14,7 @@ from app.images.matching import (
     size_problem,
     stem_of,
 )
-from app.intake.formats.image_sets import says_test, set_folder_above, set_of_folder
+from app.intake.formats.image_sets import says_test, set_folder_above, set_of, set_of_folder
 from app.intake.formats.reading import LONGEST_NAME, MOST_NAMED, AnnotatedSet, ListedImages, Size, known_size
 from app.intake.reports import HIDDEN, IMAGES
 from app.intake.unpacking import SentPicture, Unpacked
@@ -86,7 +86,7 @@ def _matched(unpacked: Unpacked, role: str, listed: ListedImages, index: FileInd
 def _set_of(key: str) -> str:
     """The image set that the folder of a picture is called by; empty if it is called by none."""
     folder = set_folder_above(Path(key), Path())
-    return set_of_folder(folder.name) if folder else ""
+    return set_of(folder.name, "") if folder else ""
 
 
 def check_pictures(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from app.images.matching import OTHER_SUFFIXES, SUFFIXES, path_of
-from app.intake.formats.image_sets import says_test, set_folder_above, set_of_file, set_of_folder
+from app.intake.formats.image_sets import says_test, set_folder_above, set_of, set_of_file
 from app.intake.reports import HIDDEN, PUBLIC, UNEXPLAINED, ClassCount, OddTable, TableChoice
 from app.intake.unpacking import ReadingLimits, SentContent, Unpacked, keep_picture
 from heldout_scoring import GroundTruth, Image, Problem, Problems, Rule
@@ -88,7 +88,7 @@ class Reading:
     unnamed: str = ""
     sets_in: dict[str, set[str]] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def root(self) -> Path:
         """The folder of the role."""
         return self.unpacked.root(self.role)
@@ -139,14 +139,15 @@ class Reading:
             text = data.decode(encoding, "replace")
         return text.replace("\r\n", "\n").replace("\r", "\n")
 
-    def by_set(self, paths: Iterable[Path]) -> Mapping[str, Sequence[Path]]:
-        """The pictures of each image set, by the folder above them that is called like one.
+    def by_set(self, paths: Iterable[Path], *, of_classes: bool = False) -> Mapping[str, Sequence[Path]]:
+        """The files of each image set, by the folder above them that is called like one. of_classes: whether the folder of a file is a class.
 
         Two folders are never joined to one set, and every picture has to be in such a folder once one is.
         """
         sets: dict[Path | None, list[Path]] = {}
         for path in paths:
-            sets.setdefault(set_folder_above(path, self.root), []).append(path)
+            below = path.parent if of_classes else path
+            sets.setdefault(set_folder_above(below, self.root), []).append(path)
         outside = sets.pop(None, [])
         if not sets:
             return {self.set_name: outside} if outside else {}
@@ -158,7 +159,7 @@ class Reading:
         )
         found: dict[str, Path] = {}
         for folder in sorted(filter(None, sets)):
-            name = set_of_folder(folder.name)
+            name = set_of(folder.name, self.set_name)
             if (first := found.setdefault(name, folder)) != folder:
                 message = f"this folder and {{}} would both be the image set {name}; send one of them, or call them otherwise"
                 self.problems.add(Problem("two-sets", Rule(message, self.name(first)), self.name(folder)))

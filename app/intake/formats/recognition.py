@@ -10,7 +10,7 @@ import msgspec
 
 from app.images.matching import OTHER_SUFFIXES
 from app.intake.formats import class_folders, coco, cvat, development_kit, label_images, labelme, table, yolo
-from app.intake.formats.image_sets import says_test, set_of_folder
+from app.intake.formats.image_sets import is_one_set, says_test, set_of_folder
 from app.intake.formats.reading import (
     ANNOTATION_SUFFIXES,
     CLASS_FOLDERS,
@@ -137,7 +137,7 @@ def _refuse_other_sets(reading: Reading, sets: Sequence[AnnotatedSet]) -> None:
     for each in sets:
         source = PurePosixPath(each.source)
         for above in (source, *source.parents):
-            if set_of_folder(above.name) and (reading.root / above).is_dir():
+            if is_one_set(above.name) and (reading.root / above).is_dir():
                 below.setdefault(above, []).append(each)
     for folder, some in below.items():
         own = set_of_folder(folder.name)

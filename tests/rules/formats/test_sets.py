@@ -207,3 +207,47 @@ def test_a_folder_of_files_that_contradicts_their_list_is_a_problem(
     problems = read(tmp_path, files).problems
 
     assert ["whose list names it; let both say the same" in each for each in problems] == [True] * is_told
+
+
+@pytest.mark.parametrize(
+    ("word", "name", "role"),
+    [
+        ("my test data", "test", "hidden"),
+        ("val-test", "val-test", "hidden"),
+        ("valtest", "val-test", "hidden"),
+        ("testdata", "test", "hidden"),
+        ("testA", "test", "hidden"),
+        ("hold_out", "holdout", "hidden"),
+        ("evaluation 2026", "eval", "hidden"),
+        ("COCO test-dev2017", "test-dev", "hidden"),
+        ("dev", "dev", "public"),
+        ("birds trainval", "trainval", "public"),
+        ("contest", "val", "public"),
+    ],
+)
+@pytest.mark.parametrize("place", ["archive", "folder", "file", "folder above those of classes"])
+def test_a_set_is_called_alike_by_archives_folders_and_files(
+    word: str, name: str, role: str, place: str, tmp_path: Path
+) -> None:
+    archive, above, file = "birds.zip", "", "instances"
+    if place == "archive":
+        archive = f"{word}.zip"
+    elif place == "file":
+        file = word
+    else:
+        above = f"{word}/"
+    files: Files = {f"{above}{file}.json": coco_file()}
+    if place == "folder above those of classes":
+        files = {f"{above}{each}": content for each, content in exported("folders", 1).items()}
+
+    found = read_archives(tmp_path, ("public", archive, files))
+
+    assert [(each.name, each.role) for each in found.report.sets] == [(name, role)]
+
+
+def test_a_folder_of_pictures_whose_name_has_other_words_is_a_class(tmp_path: Path) -> None:
+    files = {f"{name}/{name[:2]}.jpg": jpeg(shade=len(name)) for name in ("test tube", "flask", "dev board")}
+
+    found = read(tmp_path, files)
+
+    assert (found.problems, found.truth.lists.classes) == ([], ("dev board", "flask", "test tube"))
