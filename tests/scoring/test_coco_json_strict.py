@@ -313,6 +313,19 @@ def test_fields_that_stand_twice_in_an_annotation_are_told_with_its_place(
     assert found == without_the_fast_parser(monkeypatch, annotation(masks=masks), text)
 
 
+def test_a_field_that_stands_twice_where_another_entry_lacks_it_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = instances(annotations=OBJECTS)
+    text = text.replace(b'"iscrowd": 0, ', b'"iscrowd": 1, "iscrowd": 0, ', 1)
+    before, after = text.rsplit(b'"iscrowd": 0, ', 1)
+
+    found = annotation(masks=False)(before + after)
+
+    assert ["'iscrowd' stands twice" in each[1] for each in found] == [True]
+    assert found == without_the_fast_parser(monkeypatch, annotation(masks=False), before + after)
+
+
 @pytest.mark.parametrize(("name", "place"), [("file_name", "images[0]"), ("name", "categories[0]")])
 def test_fields_that_stand_twice_in_images_and_categories_are_told(name: str, place: str) -> None:
     images = [{**each, "file_name": f"{each['id']}.jpg"} for each in IMAGES]

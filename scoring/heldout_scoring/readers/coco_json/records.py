@@ -105,14 +105,19 @@ class Block:
         return found
 
     def may_double(self, form: Form) -> bool:
-        """Whether a name of the form may stand twice in an entry, because it is not there as often as there are entries, and yet in some.
+        """Whether a name of the form may stand twice in an entry: it is not there as often as there are entries, or lacks in one of them.
 
         >>> form = (("id", float), ("iscrowd", float, 0.0))
         >>> [Block(0, [None] * 2, text).may_double(form) for text in (b'{"id": 1}, {"id": 2}', b'{"id": 1, "id": 3}, {"id": 2}')]
         [False, True]
+        >>> Block(0, [None] * 2, b'{"id": 1, "iscrowd": 1, "iscrowd": 0}, {"id": 2}').may_double(form)
+        True
         """
-        counts = (self.text.count(f'"{name}"'.encode()) for name, *_ in form)
-        return any(count not in (0, len(self)) for count in counts) or b"\\u" in self.text
+        counts = {name: self.text.count(f'"{name}"'.encode()) for name, *_ in form}
+        if any(count not in (0, len(self)) for count in counts.values()) or b"\\u" in self.text:
+            return True
+        optional = tuple((name, Any) for name, _, *default in form if default and counts[name])
+        return bool(optional) and _decoded(self.text, optional) is None
 
     def any_has(self, name: str) -> bool:
         """Whether the field of any entry is there and not empty.
