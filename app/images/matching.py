@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from operator import eq
 from pathlib import PurePosixPath
 from typing import Final, Self
+from unicodedata import normalize
 from urllib.parse import unquote, urlsplit
 
 from heldout_scoring import Rule
@@ -54,6 +55,11 @@ def _stem(name: str) -> str:
     return stem if stem and dot + suffix.lower() in _OF_PICTURES else name
 
 
+def _folded(name: str) -> str:
+    """A name without regard to upper and lower case and to how its letters are composed, as macOS takes them apart."""
+    return normalize("NFC", name).casefold()
+
+
 @dataclass(frozen=True, slots=True)
 class Matches:
     """Which file shows which image. two_files: two that fit an image as well; two_images: that a file fits as well."""
@@ -78,8 +84,8 @@ class FileIndex:
         for file in files:
             name = file.rpartition("/")[2]
             if name.lower().endswith(SUFFIXES):
-                by_name.setdefault(name.casefold(), []).append(file)
-                by_stem.setdefault(_stem(name).casefold(), []).append(file)
+                by_name.setdefault(_folded(name), []).append(file)
+                by_stem.setdefault(_folded(_stem(name)), []).append(file)
         return cls(by_name, by_stem)
 
     def fitting(self, name: str) -> Sequence[str]:
@@ -87,7 +93,7 @@ class FileIndex:
         is_plain = _ODD.search(name) is None
         for each in (name,) if is_plain else dict.fromkeys((name, unquote(name))):
             last = name.rpartition("/")[2] if is_plain else path_of(each).name
-            if found := self.by_name.get(last.casefold()) or self.by_stem.get(_stem(last).casefold()):
+            if found := self.by_name.get(_folded(last)) or self.by_stem.get(_folded(_stem(last))):
                 return found
         return ()
 
@@ -112,7 +118,7 @@ def match(
     r"""Find the picture of each image by path, then by name, then by name without suffix; upper and lower case make no difference.
 
     names: what annotation calls the file of each image, or the image; numbered: a number at the end of a file's name decides where none
-    is named, as for COCO's images without file names; is_near: whether a file is where those of these images are expected; own: the folder
+    is named, as for COCO's images without file names, if every image has one, since numbers may count from 0 and from 1; is_near: whether a file is where those of these images are expected; own: the folder
     that goes before others that fit as well; is_same: whether two files have the same content, so that either will do. What fits two is
     not matched.
 
@@ -123,6 +129,8 @@ def match(
     {'a': ('a.jpg', 'a.png')}
     """
     by_number = files.numbered() if numbered else {}
+    if not by_number.keys() >= {*names.values()}:
+        by_number = {}
     of: dict[str, str] = {}
     images: dict[str, list[str]] = {}
     two_files: dict[str, tuple[str, str]] = {}

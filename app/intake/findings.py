@@ -28,6 +28,7 @@ from heldout_scoring.data.label_maps import is_background, is_void
 
 MOST_NAMED: Final = 5  # pictures or classes in a sentence
 _NO_LABELS: Final = ("nan", "none", "null", "n/a", "na", "-", "?")
+_NUMBERED: Final = re.compile(r"(.*\w)[-_ .]\d{1,3}")
 _JOINTS: Final = re.compile(r"[|;,/+&]")  # between classes in one cell
 WIDE: Final = 0.2  # half an interval that is worth a warning
 Integers = NDArray[np.int64]
@@ -65,6 +66,7 @@ def add_findings(
     _add_like_names(unpacked, sets)
     _add_joined_names(unpacked, sets)
     _add_no_classes(unpacked, sets)
+    _add_numbered_names(unpacked, sets)
     for role, each, _ in found:
         problems = unpacked.problems[role]
         for problem in _of_boxes(each):
@@ -168,7 +170,10 @@ def _add_joined_names(unpacked: Unpacked, sets: Mapping[str, Sequence[AnnotatedS
     }
     counts = Counter(part for some in parts.values() for part in some)
     joined = sorted(
-        name for name, some in parts.items() if len(some) > 1 and min(counts[each] for each in some) > 1
+        name
+        for name, some in parts.items()
+        if (len(some) > 1 and min(counts[each] for each in some) > 1)
+        or (len(name.split()) > 1 and parts.keys() >= {*name.split()})
     )
     if joined:
         role = PUBLIC if names_of.get(HIDDEN, set()).isdisjoint(joined) else HIDDEN
@@ -183,11 +188,41 @@ def _add_no_classes(unpacked: Unpacked, sets: Mapping[str, Sequence[AnnotatedSet
     """Warn of classes whose names programs and people give to the background, to what is not counted, and where there is no label."""
     for role, some in sets.items():
         names = sorted({name for each in some for name in each.truth.lists.classes})
-        odd = [each for each in names if is_background(each) or is_void(each) or each.lower() in _NO_LABELS]
+        odd = [
+            each
+            for each in names
+            if is_background(each) or is_void(each) or each.lower() in _NO_LABELS or each.startswith("#")
+        ]
         if odd:
             count = "1 class has a name" if len(odd) == 1 else f"{len(odd):,} classes have names"
             words = f"{count} of what is no class, such as {{}}: background, what is not counted, or a label that is missing; ignore it among the classes"
             unpacked.problems[role].warn(Problem("no-class-name", Rule(words, odd[0])))
+
+
+def _add_numbered_names(unpacked: Unpacked, sets: Mapping[str, Sequence[AnnotatedSet]]) -> None:
+    """Warn of classes that differ in a number at their ends alone and that no image has twice: numbers of objects, as for labelme."""
+    for role, some in sets.items():
+        for each in some:
+            classes, objects = each.truth.lists.classes, each.truth.tables.objects
+            alike: dict[str, list[int]] = {}
+            for place, name in enumerate(classes):
+                if found := _NUMBERED.fullmatch(name):
+                    alike.setdefault(found[1], []).append(place)
+            pairs = objects.image.astype(np.int64) * len(classes) + objects.name
+            twice = {
+                pair % len(classes)
+                for pair, count in zip(*np.unique(pairs, return_counts=True), strict=True)
+                if count > 1
+            }
+            numbered = [
+                classes[place]
+                for places in alike.values()
+                if len(places) > 1 and twice.isdisjoint(places)
+                for place in places
+            ]
+            if numbered and len(objects.name):
+                words = f"{len(numbered):,} classes differ in a number at the end alone, such as {{}} and {{}}, and no image has two objects of one: if these number objects, give all of a class one name in the annotation"
+                unpacked.problems[role].warn(Problem("like-names", Rule(words, *numbered[:2]), each.source))
 
 
 def _of_lists(found: AnnotatedSet) -> Iterator[Problem]:

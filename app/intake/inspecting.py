@@ -525,6 +525,9 @@ def hidden_finding(problem: Problem, *, is_by_folder: bool = False) -> Finding:
 def _open_name(file: str, *, is_by_folder: bool) -> str:
     """The name of a file without a class: list files are called by one, and folders of pictures may be."""
     folder, _, name = file.replace("\\", "/").rpartition("/")
+    name = (
+        "…" if folder and name.endswith("…") else name
+    )  # of a long path, whose end was cut off in a folder perhaps
     _, is_split, end = name.rpartition("_")
     may_be_list = "ImageSets" in folder or (
         name.lower().endswith(".txt") and not folder.endswith("Annotations")

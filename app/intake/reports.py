@@ -131,7 +131,7 @@ def role_of(sent_as: str, name: str, audiences: Sequence[Audience]) -> str:
 class FoundSet:
     """An image set with its annotation. key: its name among those of the data set; missing: competitions that it lacks truth for.
 
-    role: as `role_of` has it; is_open: whether nobody has answered yet who may see it although its name says test.
+    role: as `role_of` has it; is_open: whether nobody has answered yet who may see it although its name says that it is held out.
     classes: those that count, as organisers call them; ignored: the others, by their names in the annotation.
     """
 

@@ -33,6 +33,8 @@ SHORT: Final = {  # VOC's long class names as in its own tables; the title attri
 
 
 OPENING: Final = re.compile(r"[a-z]+(?=[ ,.;]|$)")  # a word, not a path, a hash or the name of a file
+_LETTER: Final = '[^\\s,;:()"\u201c\u201d]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff][^\\s,;:()"\u201c\u201d]*'
+_FROM_THE_RIGHT: Final = re.compile(rf"({_LETTER}(?:\s+{_LETTER})*)")
 WORDS_OF_NAME: Final = re.compile(r"[A-Z]*[^A-Z\s_./:+-]*[_./:+-]*\s*")
 LONGEST_WORD: Final = 14  # letters of a name that stay together
 MINUS: Final = "\N{MINUS SIGN}"
@@ -237,6 +239,18 @@ def breakable(name: str) -> Markup:
     return Markup("<wbr>").join(parts).replace(" <wbr>", " ")
 
 
+def isolated(text: str) -> Markup:
+    """A sentence with names in it, those in letters from right to left by themselves, so that numbers behind them stay behind them.
+
+    >>> isolated("in כלב 1.jpg, cat (3)"), isolated("in a&b (3)")
+    (Markup('in <bdi>כלב</bdi> 1.jpg, cat (3)'), Markup('in a&amp;b (3)'))
+    """
+    parts = _FROM_THE_RIGHT.split(text)
+    return Markup("").join(
+        Markup("<bdi>{}</bdi>").format(part) if place % 2 else part for place, part in enumerate(parts)
+    )
+
+
 def initials(name: str) -> str:
     """Return the first letters of the first two words of a name, for its mark; a name without letters has its first sign.
 
@@ -318,6 +332,7 @@ FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "aoe": aoe,
     "bars": bars,
     "breakable": breakable,
+    "isolated": isolated,
     "by_file": by_file,
     "bytes": size,
     "columns": columns,

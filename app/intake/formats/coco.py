@@ -1,6 +1,7 @@
 """COCO's JSON."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from app.images.matching import SUFFIXES
-from app.intake.formats.image_sets import set_of_file
+from app.intake.formats.image_sets import set_of, set_of_file
 from app.intake.formats.reading import (
     COCO,
     OUTSIDE,
@@ -33,6 +34,7 @@ _NOT_SCORED: Final = "is not read; send the file with the objects, each with its
 _LISTS: Final = re.compile(rb'"(images|annotations)"')
 _HEAD: Final = 1 << 20
 _FURTHEST: Final = 1e9  # pixels
+_SPLITS: Final = ("split", "subset", "set", "image_set", "partition")  # fields that name an image set
 
 
 def evidence(reading: Reading) -> list[Path]:
@@ -126,10 +128,11 @@ def _look_into(reading: Reading, name: str, data: bytes, image_set: str) -> _Loo
     content = content_of_coco(data)
     warn = partial(_warn, reading.problems, name)
     images = _records(content.around.get("images"))
+    _tell_of_splits(reading, name, image_set, [content.around.get("info"), *(each for _, each in images)])
     files = {
-        str(each.get("id")): each["file_name"].replace("\\", "/")
+        str(each.get("id")): file.replace("\\", "/")
         for _, each in images
-        if isinstance(each.get("file_name"), str)
+        if isinstance(file := each.get("file_name", each.get("coco_url")), str)
     }
     categories = _records(content.around.get("categories"))
     odd = [
@@ -152,6 +155,23 @@ def _look_into(reading: Reading, name: str, data: bytes, image_set: str) -> _Loo
     has_masks = _look_at_annotations(content.entries(), warn)
     sizes = {str(each["id"]): _size_of(each) for _, each in images if type(each.get("id")) is int}
     return _Look(ListedImages(image_set, sizes, files, numbered=True), has_masks, bool(odd), categories)
+
+
+def _tell_of_splits(reading: Reading, name: str, image_set: str, records: Sequence[Any]) -> None:
+    """Add a problem for records that say that they are of another image set than their file."""
+    said = [
+        (field, set_of(each[field], ""))
+        for each in records
+        if isinstance(each, dict)
+        for field in _SPLITS
+        if isinstance(each.get(field), str)
+    ]
+    others = Counter((field, found) for field, found in said if found not in ("", image_set))
+    if others:
+        listed = " and ".join(f"{count:,} of {found}" for (_, found), count in sorted(others.items()))
+        field = min(others)[0]
+        words = f"images are of other image sets than {image_set}, as '{field}' says: {listed}; send the annotation of each set in a file of its own, called like the set"
+        reading.problems.add(Problem("other-set", Rule(words), name))
 
 
 def _tell_of_roots(

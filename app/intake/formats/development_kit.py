@@ -305,6 +305,7 @@ class _Kit:
         sizes = sizes_of_pictures(self.reading.unpacked, self.reading.role, own_names)
         shapes: defaultdict[str, list[Path]] = defaultdict(list)
         of_others: list[Path] = []
+        rotated: Counter[Path] = Counter()
         for image, path in self.annotations.items():
             target = self._target(ANNOTATIONS, f"{self.images[image]}{path.suffix.lower()}", path)
             if path.suffix.lower() == ".txt":
@@ -321,6 +322,7 @@ class _Kit:
                 )
             for shape in found.shapes.elements():
                 shapes[shape].append(path)
+            rotated[path] += found.rotated
             if is_of_other_file(found.content, image):
                 of_others.append(path)
             if found.content is data:
@@ -337,6 +339,12 @@ class _Kit:
             others = f", as {_counted(len(of_others), 'file')} do" if len(of_others) > 1 else ""
             words = f"<filename> or <path> names the file of another image{others}; the name of the XML file is read"
             self.reading.problems.warn(Problem("other-file", Rule(words), self.reading.name(of_others[0])))
+        if total := rotated.total():
+            boxes = "1 box has" if total == 1 else f"{total:,} boxes have"
+            words = f"{boxes} an angle ('rotation' in <attributes>), which is left out: they are upright"
+            self.reading.problems.warn(
+                Problem("rotated-box", Rule(words), self.reading.name(next(iter(+rotated))))
+            )
         for image, path in self.masks.items():
             self._target(MASKS, f"{self.images[image]}.png", path).hardlink_to(path)
 

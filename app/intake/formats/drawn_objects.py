@@ -48,7 +48,9 @@ def _area(polygon: Polygon) -> float:
 
 @dataclass(slots=True)
 class DrawnSet:
-    """An image set as a tool annotated it. images: their sizes by the paths of their files; tags: classes of whole images; left: other shapes."""
+    """An image set as a tool annotated it. images: their sizes by the paths of their files; tags: classes of whole images; left: other shapes;
+    rotated: boxes with an angle; masked: boxes around masks that are not read.
+    """
 
     name: str
     source: str
@@ -57,6 +59,7 @@ class DrawnSet:
     tags: list[tuple[str, str]] = field(default_factory=list)
     left: Counter[str] = field(default_factory=Counter)
     rotated: int = 0
+    masked: int = 0
 
     def read(self, reading: Reading, layout: str) -> Iterator[AnnotatedSet]:
         """The annotation of the set, and warnings of what of it is not read."""
@@ -94,6 +97,14 @@ class DrawnSet:
             )
             words = f"{count} left out, because there are objects"
             reading.problems.warn(Problem("image-tags", Rule(words), self.source))
+        if self.masked:
+            count = "1 mask of pixels is" if self.masked == 1 else f"{self.masked:,} masks of pixels are"
+            words = (
+                f"{count} read as the box around it; draw polygons for masks"
+                if self.masked == 1
+                else f"{count} read as the boxes around them; draw polygons for masks"
+            )
+            reading.problems.warn(Problem("without-mask", Rule(words), self.source))
         without = sum(each.mask is None for each in self.objects)
         if 0 < without < len(self.objects):
             words = f"{without:,} of {len(self.objects):,} objects are boxes without a mask, so that masks are not read; boxes of all objects are"

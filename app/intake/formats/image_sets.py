@@ -1,7 +1,7 @@
 """Image sets by the names that people give to them: of archives, folders, files and lists.
 
-The rule: a set is called by the whole words in the name of a file, or else of the nearest folder or archive above it. A folder whose
-own name may be that of a class – `test tube`, with pictures in it – is a set only if it has no other word.
+The rule: a set is called by the whole words in the name of a file, or else of the nearest folder or archive above it. A folder that
+may be one of a class, such as `test tube` with pictures in it, is a set only if it has no other word.
 """
 
 import re

@@ -53,6 +53,7 @@ _LINES: Final = (
     re.compile(rf"([^:,\t]+)[:,\t]\s*{_COLOUR}\s*(?:[:,].*)?$"),
     re.compile(rf"(){_COLOUR}[\s,]+(.+)$"),
 )
+_NUMBERED: Final = (re.compile(r"(\d{1,3})\s*[\s:;,.=)-]\s*\D.*"), re.compile(r".*\D\s*[:;,=\t]\s*(\d{1,3})"))
 _LONGEST_LINE: Final = 500  # characters
 _FEW: Final = 3  # images with each label but the last, below which that one may be missing by chance
 _KIT_VOID: Final = 0xE0E0C0  # the colour of borders in the development kits
@@ -130,6 +131,16 @@ def is_in_their_folder(path: Path, root: Path) -> bool:
     """Whether a picture lies in a folder that layouts give to label images and to nothing else."""
     kinds = map(_kind_of, path.relative_to(root).parts[:-1])
     return any(kind in _MASKS - {"labels", "label"} or _BESIDE.match(kind) for kind in kinds)
+
+
+def has_label_images(folder: PurePosixPath) -> bool:
+    """Whether a folder of pictures is called as layouts call those of label images alone, or is in one that is.
+
+    >>> [has_label_images(PurePosixPath(name)) for name in ("hidden/SegmentationClass", "test_masks/a", "labels", "with mask")]
+    [True, True, False, False]
+    """
+    kinds = map(_kind_of, folder.parts)
+    return any(kind in ("mask", "masks", "segmentationclass") or _BESIDE.match(kind) for kind in kinds)
 
 
 def _kind_of(folder: str) -> str:
@@ -219,6 +230,8 @@ class LabelReader:
     moved: list[tuple[str, int, int]] = field(
         default_factory=list
     )  # files, a label with the colour of another, that other
+    colours: dict[int, int] = field(default_factory=dict)  # of each index, by the first palette
+    differing: list[str] = field(default_factory=list)  # files with another colour at an index
 
     def read(self, path: Path) -> Labels | None:
         """The labels of a label image; None after a problem."""
@@ -276,12 +289,14 @@ class LabelReader:
         """The labels of an indexed image: by the table of colours if it has all of them, else the indices."""
         used = np.unique(labels).tolist()
         if self.classes and self.classes.colours:
-            colours = {each: _packed(palette[3 * each : 3 * each + 3]) for each in used}
+            colours = dict(_colours(used, palette))
             if set(colours.values()) <= set(self.classes.colours):
                 table = np.zeros(VOID + 1, np.uint8)
                 table[used] = [self.classes.colours[colours[each]] for each in used]
                 self.moved += [(name, each, int(table[each])) for each in used if table[each] != each][:1]
                 return table[labels]
+        if any(self.colours.setdefault(each, colour) != colour for each, colour in _colours(used, palette)):
+            self.differing.append(name)
         moved = moved_colour(labels, palette, len(self.classes.names)) if self.classes else None
         self.moved += [(name, *moved)] if moved else []
         return labels
@@ -300,6 +315,12 @@ class LabelReader:
                 f"{words}, such as the colour of label {{}} at the index {{}}; {counted}", other, label
             )
             problems.warn(Problem("moved-colours", rule, name))
+        elif self.differing:
+            words = (
+                f"in {len(self.differing):,} of {count:,} label images of {image_set} the palette has another colour for an index than in those before, as where "
+                "a program keeps the colours of each image alone; the indices count, not the colours"
+            )
+            problems.warn(Problem("moved-colours", Rule(words), self.differing[0]))
         count_of_classes = len(self.classes.names) if self.classes else 0
         is_bare = bool(self.classes and not (self.classes.has_background or self.classes.colours))
         is_shifted = (self.used[:count_of_classes] >= _FEW).all() and not self.used[count_of_classes]
@@ -322,6 +343,11 @@ class LabelReader:
         elif self.classes is None:
             words = f"there is no {CLASSES_FILE} with the name of a class in each line; classes are called class1, class2, …"
             problems.warn(Problem(NO_CLASS_NAMES, Rule(words)))
+
+
+def _colours(used: Iterable[int], palette: bytes) -> Iterator[tuple[int, int]]:
+    """The indices that are used with their colours."""
+    return ((each, _packed(palette[3 * each : 3 * each + 3])) for each in used)
 
 
 def _packed(colour: bytes) -> int:
@@ -413,7 +439,14 @@ def classes_of(reading: Reading) -> LabelClasses | None:
 
 def _list(reading: Reading, file: str, lines: Sequence[str]) -> LabelClasses | None:
     """A list of names, the first perhaps of the background, which is label 0; labelme writes `__ignore__` before it."""
-    names = [line.strip() for line in lines if line.strip()]
+    names = [line.strip() for line in "\n".join(lines).strip().splitlines()]
+    if numbers := numbers_of(names):
+        rule = Rule(
+            "each line has a number, {} in the first; write names alone, those of label 1, 2, … in this order",
+            numbers[0],
+        )
+        reading.problems.add(Problem("class-name", rule, file))
+        return None
     while len(names) > 1 and is_void(names[0]) and is_background(names[1]):
         del names[0]
     if names and is_background(names[0]):
@@ -424,6 +457,20 @@ def _list(reading: Reading, file: str, lines: Sequence[str]) -> LabelClasses | N
         del names[0]
         return _checked(reading, file, LabelClasses(tuple(names), has_background=True))
     return _checked(reading, file, LabelClasses(tuple(names)))
+
+
+def numbers_of(names: Sequence[str]) -> Sequence[int]:
+    """The numbers that stand before or behind all names of a list, if they count its lines in any order; else none, and numbers belong to names.
+
+    >>> numbers_of(["1: car", "2: dog"]), numbers_of(["dog,1", "car,0"]), numbers_of(["1 euro", "5 cent"]), numbers_of(["car", "dog"])
+    ([1, 2], [1, 0], [], [])
+    """
+    for pattern in _NUMBERED:
+        found = [pattern.fullmatch(name) for name in names]
+        numbers = [int(each[1]) for each in found if each]
+        if len(names) > 1 and sorted(numbers) in (list(range(len(names))), list(range(1, len(names) + 1))):
+            return numbers
+    return []
 
 
 def _table(reading: Reading, file: str, lines: Sequence[str]) -> LabelClasses | None:

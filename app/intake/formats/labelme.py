@@ -139,6 +139,7 @@ def _take(
     else:
         x, y = numbers[0::2], numbers[1::2]
         found.objects.append(DrawnObject.of_box(image, label.strip(), (min(x), min(y), max(x), max(y))))
+        found.masked += kind == "mask"
     return None
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from app.images.matching import (
     OTHER_SUFFIXES,
@@ -14,8 +14,17 @@ from app.images.matching import (
     size_problem,
     stem_of,
 )
+from app.intake.formats import label_images
 from app.intake.formats.image_sets import says_test, set_folder_above, set_of, set_of_folder
-from app.intake.formats.reading import LONGEST_NAME, MOST_NAMED, AnnotatedSet, ListedImages, Size, known_size
+from app.intake.formats.reading import (
+    CLASS_FOLDERS,
+    LONGEST_NAME,
+    MOST_NAMED,
+    AnnotatedSet,
+    ListedImages,
+    Size,
+    known_size,
+)
 from app.intake.reports import HIDDEN, IMAGES
 from app.intake.unpacking import SentPicture, Unpacked
 from heldout_scoring import Problem, Problems, Rule
@@ -113,6 +122,8 @@ def check_pictures(
             (picture.digest, picture.path.name) for picture in map(unpacked.pictures.__getitem__, doubtful)
         )
         _check_set(unpacked.problems[role], each, pictures, matches)
+        if annotated is None or annotated.layout != CLASS_FOLDERS:
+            _refuse_label_images(unpacked, role, each, matches)
         _tell_of_doubtful(unpacked, role, each, matches)
         _tell_of_sets(unpacked, role, each, matches)
         if annotated is not None:
@@ -173,6 +184,15 @@ def _check_set(
             f"such as {', '.join(missing[:MOST_NAMED])}"
         )
         problems.warn(Problem("annotation-without-picture", Rule(message)))
+
+
+def _refuse_label_images(unpacked: Unpacked, role: str, listed: ListedImages, matches: Matches) -> None:
+    """Add a problem for pictures in folders of label images, which participants would get as images."""
+    masks = [key for key in matches.of.values() if label_images.has_label_images(PurePosixPath(key).parent)]
+    if masks:
+        count = "this file is" if len(masks) == 1 else f"{len(masks):,} files like this one are"
+        words = f"{count} in a folder of label images, and would be the images of {listed.name}; send images in a folder such as images"
+        unpacked.problems[role].add(Problem("not-read", Rule(words), unpacked.pictures[masks[0]].path.name))
 
 
 def _tell_of_doubtful(unpacked: Unpacked, role: str, listed: ListedImages, matches: Matches) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from app.images.matching import SUFFIXES
+from app.images.matching import SUFFIXES, path_of, stem_of
 from app.intake.formats.image_names import image_names
 from app.intake.formats.image_sets import set_of_file, set_of_folder
 from app.intake.formats.label_images import TABLES
@@ -42,7 +42,7 @@ _ROLES: Final[Mapping[str, str]] = {
     "right": "right", "xmax": "right", "x2": "right", "bottom": "bottom", "ymax": "bottom", "y2": "bottom",
     "width": "width", "imagewidth": "width", "height": "height", "imageheight": "height",
     "difficult": "difficult", "isgroupof": "crowd",
-    "split": "set", "subset": "set", "set": "set", "imageset": "set", "partition": "set",
+    "split": "set", "datasplit": "set", "usage": "set", "subset": "set", "set": "set", "imageset": "set", "partition": "set",
     "bbox": "bbox", "regionshapeattributes": "shape", "regionattributes": "attributes",
 }  # fmt: skip
 """What columns hold, by their names in lower case without other signs."""
@@ -53,6 +53,8 @@ _MARKS: Final = {"label", "name", "class", "type", "category"}  # keys of VIA's 
 _UTF16: Final = (BOM_UTF16_LE, BOM_UTF16_BE)
 _ENCODINGS: Final = ("windows-1252", "gb18030", "shift_jis", "euc_kr", "windows-1251")
 _SEPARATOR: Final = re.compile(r"\"?sep=.\"?")  # a line for Excel before the columns
+_THOUSANDS: Final = re.compile(r"-?[1-9]\d{0,2}([.,]\d{3})+")
+_EXPONENT: Final = re.compile(r"\d([.,]\d+)?E\+\d+")  # what spreadsheets make of long numbers
 _LIST: Final = re.compile(r"[\[(]?([^\[\]()]*+)[\])]?")
 _SIDE: Final = re.compile(r"0{0,9}[1-9][0-9]{0,4}")
 _CODE: Final = re.compile(r"/[mgtj]/\w+$")  # of a class of Open Images
@@ -191,6 +193,10 @@ class _Table:
     first: list[str] = field(default_factory=list)  # this line
     lacking: int = 0  # that the last row does not have
     points: set[str] = field(default_factory=set)  # commas or points of decimals
+    kinds: set[str] = field(
+        default_factory=set
+    )  # of numbers: whole, with decimals, or with a sign that may stand between thousands
+    words: dict[str, str] = field(default_factory=dict)  # that name the image sets of rows
     has_bad_rows: bool = False
 
     @classmethod
@@ -225,6 +231,9 @@ class _Table:
             self.warn(
                 "comments", f"{count} with # and {'is' if lines.comments == 1 else 'are'} taken for comments"
             )
+        if self.kinds == {"whole", "thousands"}:
+            words = "every number with a point or a comma has three digits behind it, and others have neither: these are read as decimals; write numbers without signs between thousands"
+            self.warn("bad-number", words)
         if not lines.has_end and self.lacking > 0:
             words = "the last line, {}, ends within its columns; send the table again if it was cut off there"
             self.warn("no-line-end", words, lines.number)
@@ -443,6 +452,12 @@ class _Table:
             label = self._cell(cells, head, "class")
         else:
             label = "object"
+        if _EXPONENT.fullmatch(stem_of(path_of(path))) or _EXPONENT.fullmatch(label):
+            raise _RowError(
+                "image-name",
+                "{} is what a spreadsheet makes of a long number; give the columns the format of text",
+                path,
+            )
         label = self.codes.get(label, label)
         if not is_class_name(label) or "/" in label or "\\" in label:
             way_out = (
@@ -470,6 +485,9 @@ class _Table:
             raise _RowError(
                 "no-set", "expected the name of an image set, such as train, val or test, found {}", written
             )
+        if (other := self.words.setdefault(found, written)).casefold() != written.casefold():
+            words = f"'{{}}' and '{{}}' in an earlier line would both be the image set {found}; write one word for each set"
+            raise _RowError("two-sets", words, written, other)
         self.reading.note_set(self.name, found)
         return found
 
@@ -533,6 +551,7 @@ class _Table:
                 "bad-number",
                 "some numbers have a comma and others a point; write all alike, without signs between thousands",
             )
+        self.kinds.add(("thousands" if _THOUSANDS.fullmatch(text) else "decimals") if signs else "whole")
         try:
             value = float(text.replace(",", ".") if self.delimiter != "," else text)
         except ValueError:

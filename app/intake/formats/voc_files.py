@@ -40,6 +40,9 @@ _SIZE: Final = re.compile(rb"<size\b[^<>]*>[^<]*(?:<(?!/?size\b)[^<]*)*</size\s*
 _ZERO: Final = re.compile(rb"(<(width|height)\s*+>)\s*+0++(?:\.0*+)?\s*+(?=</)")
 _FILE, _PATH = re.compile(rb"<filename\s*+>([^<]*+)<"), re.compile(rb"<path\s*+>([^<]*+)<")
 _ROOT: Final = re.compile(rb"<annotation\b[^<>]*+>")
+_ANGLE: Final = re.compile(
+    rb"<name\s*+>\s*+rotation\s*+</name\s*+>\s*+<value\s*+>\s*+(?!-?[0.]++\s*+<)"
+)  # as CVAT writes it
 
 
 def is_of_other_file(content: bytes, image: str) -> bool:
@@ -55,13 +58,17 @@ def is_of_other_file(content: bytes, image: str) -> bool:
 
 @dataclass(slots=True)
 class Readable:
-    """An annotation file for the library's reader. code, problem, line: what is wrong with it otherwise; shapes: objects that were left out, by their shape."""
+    """An annotation file for the library's reader.
+
+    code, problem, line: what is wrong with it otherwise; shapes: objects that were left out, by their shape; rotated: boxes with an angle.
+    """
 
     content: bytes
     shapes: Counter[str] = field(default_factory=Counter)
     code: str = ""
     problem: Rule | None = None
     line: int | None = None
+    rotated: int = 0
 
 
 class EncodingProblem(Exception):  # noqa: N818 - what is wrong is told as a problem
@@ -109,6 +116,7 @@ def readable(data: bytes, size: Size | None) -> Readable:
     if data.count(b"<bndbox") < data.count(b"<object"):
         found.content = _OBJECT.sub(lambda match: _without_other_shape(match, found.shapes), data)
     _take_size(found, size)
+    found.rotated = len(_ANGLE.findall(data))
     return found
 
 

@@ -20,7 +20,7 @@ from app.intake.formats.image_sets import (
     set_of_folder,
     words_of,
 )
-from app.intake.formats.label_images import is_in_their_folder
+from app.intake.formats.label_images import is_in_their_folder, numbers_of
 from app.intake.formats.pictures import sizes_of_pictures
 from app.intake.formats.reading import (
     NO_CLASS_NAMES,
@@ -515,7 +515,14 @@ def _names(reading: Reading) -> Sequence[str] | None:
             is_fit = False
             continue
         names = names_of(settings) if is_settings else tuple(map(str.strip, text.rstrip().splitlines()))
-        if not names or len(set(names)) < len(names) or not all(map(is_class_name, names)):
+        if not is_settings and (numbers := numbers_of(names)):
+            rule = Rule(
+                "each line has a number, {} in the first; write names alone, those of class 0, 1, … in this order",
+                numbers[0],
+            )
+            reading.problems.add(Problem("class-name", rule, reading.name(path)))
+            is_fit = False
+        elif not names or len(set(names)) < len(names) or not all(map(is_class_name, names)):
             expected = (
                 "a list, or a mapping of 0, 1, … to names, as 'names'"
                 if is_settings
