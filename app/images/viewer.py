@@ -1,7 +1,7 @@
 """The image viewer: annotation and predictions drawn over an image, as the reader may see them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import quote
 
@@ -43,7 +43,10 @@ OUTCOMES: Final = {1: "true positive", 0: "false positive", -1: "ignored", None:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A box drawn over an image: corner and sides in pixels, and its style. score: hidden if the threshold is higher."""
+    """A box drawn over an image: corner and sides in pixels, and its style.
+
+    label: its class or part; confidence: what stands behind it; score: hidden if the threshold is higher.
+    """
 
     kind: str
     x: float
@@ -53,6 +56,7 @@ class Mark:
     label: str
     score: float | None = None
     is_shown: bool = True
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,8 +323,8 @@ def draw_predictions(
             for part in each.parts
         )
         if each.box is not None and each.number is None:
-            label = f"{each.name} {each.confidence:.2f}"
-            marks.append(_mark(kind, each.box, label, each.confidence, is_shown=is_shown))
+            mark = _mark(kind, each.box, each.name, each.confidence, is_shown=is_shown)
+            marks.append(replace(mark, confidence=each.confidence))
         lines.append(OutcomeRow(_name(each), each.confidence, OUTCOMES[each.outcome], is_shown))
     return (*marks, *_best_of_persons(predictions)), tuple(lines)
 
@@ -336,7 +340,9 @@ def _best_of_persons(predictions: Iterable[DrawnPrediction]) -> list[Mark]:
         if each.number is not None and each.box is not None:
             best.setdefault(each.number, each)
     return [
-        _mark("other", each.box, f"{each.name} {each.confidence:.2f}") for each in best.values() if each.box
+        replace(_mark("other", each.box, each.name), confidence=each.confidence)
+        for each in best.values()
+        if each.box
     ]
 
 

@@ -183,6 +183,9 @@ def test_predictions_are_drawn_by_outcome_and_chosen_person() -> None:
     assert [(mark.kind, mark.is_shown) for mark in marks] == [
         ("hit", True), ("false", True), ("other part", False), ("other", True),
     ]  # fmt: skip
+    assert [(mark.label, mark.confidence) for mark in marks] == [
+        ("cat", 0.9), ("cat", 0.8), ("head", None), ("jumping", 0.6),
+    ]  # fmt: skip
     assert [line.name for line in lines[2:]] == [
         "dog",
         "jumping, object 2",
