@@ -87,8 +87,11 @@ class Tried:
 
 
 def is_offered(platform: Platform, code: str = SAMPLE) -> bool:
-    """Whether visitors of this challenge can try it: it is the sample, and the operator leaves it on."""
-    return code == SAMPLE and platform.settings.try_it_now and archive_of(platform).exists()
+    """Whether visitors of this challenge can try it: it is the sample, they see it, and the operator leaves it on."""
+    if code != SAMPLE:
+        return False
+    with platform.transaction() as session:
+        return _copy(platform, session) is not None
 
 
 def archive_of(platform: Platform) -> Path:
@@ -96,19 +99,28 @@ def archive_of(platform: Platform) -> Path:
     return platform.settings.data / SAMPLE / "results" / f"{METHOD}_comp{COMPETITION}_{IMAGE_SET}.tar.gz"
 
 
-def _require(platform: Platform, session: Session) -> int:
-    """Return the id of the copy, as long as it is a draft and everybody may see the sample. Raises NotFoundError."""
-    both = session.scalars(select(Challenge).where(Challenge.code.in_((SAMPLE, COPY))))
-    by_code = {each.code: each for each in both} if is_offered(platform) else {}
+def _copy(platform: Platform, session: Session) -> int | None:
+    """Return the id of the copy, as long as it is a draft and everybody may see the sample."""
+    if not (platform.settings.try_it_now and archive_of(platform).exists()):
+        return None
+    by_code = {
+        each.code: each
+        for each in session.scalars(select(Challenge).where(Challenge.code.in_((SAMPLE, COPY))))
+    }
     sample, row = by_code.get(SAMPLE), by_code.get(COPY)
-    is_draft = row is not None and row.visibility is ChallengeVisibility.DRAFT and row.opened_at is None
     is_seen = sample is not None and sample.visibility in (
         ChallengeVisibility.LISTED,
         ChallengeVisibility.LINK,
     )
-    if row is None or not (is_draft and is_seen):
+    is_draft = row is not None and row.visibility is ChallengeVisibility.DRAFT and row.opened_at is None
+    return row.id if row is not None and is_draft and is_seen else None
+
+
+def _require(platform: Platform, session: Session) -> int:
+    """Return the id of the copy. Raises NotFoundError if nothing can be tried."""
+    if (copy := _copy(platform, session)) is None:
         raise NotFoundError("There is nothing to try on this server")
-    return row.id
+    return copy
 
 
 def submit(platform: Platform) -> None:
@@ -224,10 +236,7 @@ def illustration(platform: Platform) -> ViewerPage | None:
     if not page.panels or not page.panels[-1].marks:
         return None
     panel = page.panels[-1]
-    marks = tuple(  # classes alone, because longer labels overlap
-        mark if mark.score is None else replace(mark, label=mark.label.removesuffix(f" {mark.score:.2f}"))
-        for mark in panel.marks
-    )
+    marks = tuple(replace(mark, confidence=None) for mark in panel.marks)  # longer labels overlap
     return replace(page, panels=(*page.panels[:-1], replace(panel, marks=marks)))
 
 

@@ -246,11 +246,16 @@ def test_nothing_is_tried_once_the_copy_is_no_draft_or_visitors_do_not_see_the_s
     show(ChallengeVisibility.INVITED)
     try:
         assert browser().post("/try").status_code == browser().get("/try").status_code == 404
+        platform.cache.expire_versions()
+        hidden = browser().get("/").text
         delete_all(platform)
     finally:
         show(ChallengeVisibility[usual])
+        platform.cache.expire_versions()
     assert count(platform, Upload) == 0
     assert browser().get("/try").status_code == 200
+    assert 'action="/try"' not in hidden
+    assert 'action="/try"' in browser().get("/").text
 
 
 def test_pages_say_how_far_the_sample_is_until_it_is_complete(platform: Platform, browser: Browser) -> None:
