@@ -4,7 +4,7 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from app.challenges import challenges, news, texts
 from app.challenges.challenges import PhaseView, offered_competitions
@@ -25,6 +25,30 @@ ARRIVALS: Final = 8  # submissions on the front page
 ANNOUNCED: Final = 3  # announcements on it
 MOST_PICTURED: Final = 12  # challenges that are shown with images, the newest
 MAIN_TASK: Final = "detection"  # whose board stands for a challenge that has one
+
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Generic[Row]):
+    """A page of a list, and the number of the last one."""
+
+    rows: Sequence[Row]
+    number: int
+    last: int
+
+
+def part_of(rows: Sequence[Row], number: int, size: int) -> Part[Row]:
+    """Cut a page of this size out of a list. Raises NotFoundError if it has no such page.
+
+    >>> part_of("abcde", 2, 2)
+    Part(rows='cd', number=2, last=3)
+    """
+    last = max(1, -(-len(rows) // size))
+    if number > last:
+        raise NotFoundError(f"the list has {last} pages")
+    return Part(rows[(number - 1) * size : number * size], number, last)
 
 
 class ChallengeState(enum.StrEnum):
@@ -52,14 +76,23 @@ class ChallengeCard(ChallengeSummary):
     cover: Cover = field(default_factory=Cover)
     tagline: str = ""
 
+    @property
+    def titles(self) -> dict[str, str]:
+        """The titles of its tasks, in the order of the competitions."""
+        offered = {each.number: each for phase in self.phases for each in offered_competitions(phase)}
+        found: dict[str, str] = {}
+        for number in sorted(offered):
+            found.setdefault(offered[number].task, offered[number].title)
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class ChallengeList:
-    """The challenges that a filter leaves, with everything that one can filter by."""
+    """The challenges that a filter leaves, with everything that one can filter by. tasks: with their titles."""
 
     challenges: tuple[ChallengeCard, ...]
     total: int
-    tasks: tuple[str, ...]
+    tasks: Mapping[str, str]
     states: tuple[ChallengeState, ...]
 
 
@@ -213,7 +246,7 @@ def all_challenges(
 ) -> ChallengeList:
     """List the challenges that offer a task and are in a state, newest first. Raises MalformedError for an unknown task."""
     cards = _cards(platform, _load(platform))
-    tasks = tuple(dict.fromkeys(each for card in cards for each in card.tasks))
+    tasks = {each: card.titles[each] for card in reversed(cards) for each in card.tasks}
     if task is not None and task not in tasks:
         raise MalformedError(
             f"no challenge has the task {task!r}; known are {', '.join(tasks) or 'none yet'}"

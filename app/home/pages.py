@@ -14,7 +14,7 @@ from app.core.errors import NotFoundError
 from app.core.rate_limits import Limited
 from app.home import front, trying
 from app.home import home as home_views
-from app.home.front import ChallengeState
+from app.home.front import ChallengeState, part_of
 from app.home.home import ChallengeView, timeline_of
 from app.home.overview import own_view
 from app.people.accounts import is_set_up
@@ -35,6 +35,8 @@ from app.web.theme import Theme, choose_theme
 router = APIRouter()
 STEPS: Final = "<!-- steps -->"  # marks of a challenge's page: where its reader's steps stand
 OWN: Final = "<!-- own -->"  # and their quota and contact
+CARDS: Final = 24  # challenges on a page of their list
+TABLES: Final = 10  # the same of the list of leaderboards
 
 Set = Annotated[
     str | None,
@@ -50,6 +52,7 @@ Words = Annotated[
 Task = Annotated[str | None, Query(max_length=40, description="only challenges with this task")]
 State = Annotated[ChallengeState | None, Query(description="only challenges in this state")]
 Page = Annotated[int, Query(ge=1, le=MOST_PAGES, description="page of methods, best first")]
+PageOfList = Annotated[int, Query(ge=1, le=10_000)]
 PageIfShown = Annotated[int | None, Query(ge=1, le=MOST_PAGES)]
 
 
@@ -67,27 +70,34 @@ def home(request: Request, platform: ThePlatform, actor: CurrentActor) -> Respon
 
 
 @router.get("/challenges", dependencies=[requires(Action.READ_PUBLIC)])
-def challenges(request: Request, platform: ThePlatform, task: Task = None, state: State = None) -> Response:
-    """List all challenges, or those with a task or in a state."""
+def challenges(
+    request: Request, platform: ThePlatform, task: Task = None, state: State = None, page: PageOfList = 1
+) -> Response:
+    """List all challenges, or those with a task or in a state, by state and then the newest first."""
     query = {"task": task, "state": state}
 
     def read() -> dict[str, Any]:
-        return {"found": front.all_challenges(platform, task, state), "query": query}
+        found = front.all_challenges(platform, task, state)
+        by_state = sorted(found.challenges, key=lambda each: [*ChallengeState].index(each.state))
+        return {"found": found, "query": query, "listed": part_of(by_state, page, CARDS)}
 
-    return render_shared(request, "home/challenges.html", (task, state), read)
+    return render_shared(request, "home/challenges.html", (task, state, page), read)
 
 
 @router.get("/leaderboards", dependencies=[requires(Action.READ_PUBLIC)])
-def leaderboards(request: Request, platform: ThePlatform, image_set: Set = None) -> Response:
+def leaderboards(
+    request: Request, platform: ThePlatform, image_set: Set = None, page: PageOfList = 1
+) -> Response:
     """List the leaderboards of one image set of each challenge, with their leaders."""
 
     def read() -> dict[str, Any]:
-        listed = front.all_boards(platform)
-        if image_set not in {None, *(board.phase.image_set for each in listed for board in each.boards)}:
+        having_boards = [each for each in front.all_boards(platform) if each.boards]
+        known = {board.phase.image_set for each in having_boards for board in each.boards}
+        if image_set not in {None, *known}:
             raise NotFoundError(f"no leaderboard is of the image set {image_set!r}")
-        return {"challenges": listed, "image_set": image_set}
+        return {"listed": part_of(having_boards, page, TABLES), "image_set": image_set}
 
-    return render_shared(request, "home/leaderboards.html", image_set, read)
+    return render_shared(request, "home/leaderboards.html", (image_set, page), read)
 
 
 @router.get("/challenges/{challenge}/leaderboards", dependencies=[requires(Action.READ_PUBLIC)])

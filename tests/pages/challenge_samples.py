@@ -16,6 +16,7 @@ from app.home.front import (
     ChallengeList,
     ChallengeState,
     HomeView,
+    part_of,
 )
 from app.home.home import (
     ChallengeSummary,
@@ -139,17 +140,22 @@ def of_the_front(phases: tuple[PhaseView, ...]) -> Iterator[tuple[str, dict[str,
     for home in (full, replace(full, main_board=replace(board, leaders=leading[1:])), empty):
         for is_admin in (True, False):
             yield "home/home.html", {"home": home, "is_admin": is_admin, "can_try": is_admin}
-    every = ChallengeList(cards, 5, ("detection", EVIL), tuple(ChallengeState))
-    for found in (every, replace(every, challenges=()), ChallengeList((), 0, (), ())):
-        yield "home/challenges.html", {"found": found, "query": {"task": None, "state": None}}
-    yield "home/challenges.html", {"found": every, "query": {"task": EVIL, "state": ChallengeState.OPEN}}
+    every = ChallengeList(cards, 5, {"detection": "Detection", EVIL: EVIL}, tuple(ChallengeState))
+    for found in (every, replace(every, challenges=()), ChallengeList((), 0, {}, ())):
+        part = part_of(found.challenges, 1, 24)
+        yield "home/challenges.html", {"found": found, "listed": part, "query": {"task": None, "state": None}}
+    some = {"found": every, "listed": part_of(every.challenges, 2, 1)}
+    yield "home/challenges.html", some | {"query": {"task": EVIL, "state": ChallengeState.OPEN}}
     image = Representative(
         "detection", EVIL, "/pictures/a/b/c", "/pictures/a/b/c/thumbnail.jpg?v=1", 200, 150
     )
     boards = ChallengeBoards("VOC2007", EVIL, phases, (board, hidden, nothing), (image,))
     for listed in ((boards, replace(boards, code="VOC2008", boards=())), ()):
         for image_set in (None, "test"):
-            yield "home/leaderboards.html", {"challenges": listed, "image_set": image_set}
+            yield (
+                "home/leaderboards.html",
+                {"listed": part_of([each for each in listed if each.boards], 1, 10), "image_set": image_set},
+            )
 
 
 def overview() -> Overview:

@@ -1,5 +1,6 @@
 """The front page and the lists of challenges and leaderboards: what is open, who leads, and what stays hidden."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -10,7 +11,7 @@ from starlette.testclient import TestClient
 
 from app.challenges.challenges import PhaseRef, PhaseView
 from app.challenges.phase_rules import PhaseState
-from app.home import front
+from app.home import front, pages
 from app.home.front import (
     ChallengeBoards,
     ChallengeCard,
@@ -162,14 +163,15 @@ def test_challenges_are_filtered_by_task_and_state(rows: Rows, browser: Browser)
         phase = session.get_one(Phase, rows.phase_id)
         title = session.get_one(Challenge, phase.challenge_id).title
 
-    pages = {
+    found = {
         query: browser().get(f"/challenges{query}").text
         for query in ("", "?state=upcoming", "?state=open", "?task=detection&state=upcoming")
     }
 
-    shown = {query for query, text in pages.items() if f">{title}</a>" in text}
+    shown = {query for query, text in found.items() if f">{title}</a>" in text}
     assert shown == {"", "?state=upcoming", "?task=detection&state=upcoming"}
-    assert 'href="/challenges?task=detection&amp;state=upcoming"' in pages["?state=upcoming"]
+    assert 'href="/challenges?task=detection&amp;state=upcoming"' in found["?state=upcoming"]
+    assert re.search(r">Person layout</a>", found[""])  # as on the pages of the challenge
 
 
 @pytest.mark.parametrize("query", ["task=nothing", "state=half-open"])
@@ -192,3 +194,25 @@ def test_the_tabs_of_a_challenge_lead_to_its_main_board_and_its_figures(rows: Ro
     assert (figures.status_code, nothing.status_code) == (200, 404)
     assert f'<a href="/challenges/{code}"' in figures.text
     assert f'href="/challenges/{code}/test/submit"' in figures.text
+
+
+@pytest.mark.parametrize(("path", "size"), [("/leaderboards", "TABLES"), ("/challenges", "CARDS")])
+def test_a_long_list_has_pages_that_lead_to_each_other(
+    rows: Rows, browser: Browser, monkeypatch: pytest.MonkeyPatch, path: str, size: str
+) -> None:
+    made(rows.platform)
+    monkeypatch.setattr(pages, size, 1)
+    forget(rows.platform)
+
+    first, second = (browser().get(f"{path}?page={number}") for number in (1, 2))
+    last = int(re.findall(r"Page 1 of (\d+)", first.text)[0])
+    beyond = browser().get(f"{path}?page={last + 1}")
+
+    assert (first.status_code, second.status_code, beyond.status_code) == (200, 200, 404)
+    assert last > 1
+    assert f'rel="next" href="{path}?page=2"' in first.text
+    assert f'rel="prev" href="{path}?page=1"' in second.text
+    assert 'rel="prev"' not in first.text
+    titles = [re.findall(r'<h[23][^>]*><a href="/challenges/([^"]+)"', page.text) for page in (first, second)]
+    assert [len(each) for each in titles] == [1, 1]
+    assert titles[0] != titles[1]
