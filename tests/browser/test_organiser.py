@@ -32,12 +32,12 @@ def test_a_new_organiser_has_a_phase_scored_again(site: Site, visit: Visit) -> N
             "The boards switch by themselves when every result is scored or decided"
         )
         page.goto("/leaderboards/sample/val/3")
-        expect(page.get_by_role("status")).to_contain_text("This board shows the old scores")
+        expect(page.get_by_role("status")).to_contain_text("The old scores stay here")
     assert eventually(lambda: not site.organiser.board("sample/val")["rescoring"])
 
     page.goto(f"/submissions/{site.scored['val', 3]}")
     page.get_by_text("How it was scored").click()
-    expect(page.get_by_text("the board shows this re-scoring")).to_be_visible()
+    expect(page.get_by_text("the leaderboard shows this re-scoring")).to_be_visible()
 
 
 def test_an_organiser_has_one_result_scored_again(site: Site, visit: Visit) -> None:

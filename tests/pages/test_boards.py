@@ -432,7 +432,7 @@ def test_a_board_as_of_a_day_has_the_rows_and_ranks_of_that_day(
     assert next((row["rank"], row["method"]) for row in then["rows"]) == (1, "=cmd")
     assert (len(then["rows"]), then["version"], then["ground_truth"]) == (4, 4, 1)
     assert board(reader, "?as_of=2026-02-28", address)["rows"] == []
-    assert "This board was empty then" in reader.get(f"{address}?as_of=2026-02-28").text
+    assert "It was empty then" in reader.get(f"{address}?as_of=2026-02-28").text
     assert "as it stood at the end of 2026-03-01" in reader.get(f"{address}?as_of=2026-03-01").text
 
 

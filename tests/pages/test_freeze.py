@@ -194,7 +194,7 @@ def test_others_see_nothing_of_a_frozen_result_until_the_phase_is_over(scene: Sc
     assert found_early == []
     assert after == before
     assert ("82.2" in own.text, "Juniperus" in organised.text) == (True, True)
-    assert "This board is frozen" in notice.text
+    assert "This leaderboard is frozen" in notice.text
     assert told_late >= {
         "/", f"/challenges/{scene.code}", "/leaderboards", board, f"{board}/embed", f"{board}?format=csv", f"{board}?format=tex",
         f"/api/v1{board}", f"/methods/{method}", f"/submissions/{submission}", "/api/v1/find?q=Juniperus",
