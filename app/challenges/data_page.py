@@ -1,5 +1,6 @@
 """The data page of a challenge: its files, and what the server makes for every phase."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from app.challenges import challenges, files, kits, pictures_from, terms
@@ -19,6 +20,7 @@ from app.challenges.phase_files import (
 )
 from app.challenges.pictures_from import UNSAID, ParticipantsPictures
 from app.core.access import Actor
+from app.models import Audience, Challenge, ChallengeVisibility
 from app.platform import Platform
 
 
@@ -47,6 +49,7 @@ class DataPage:
     pictures: ParticipantsPictures = UNSAID
     kit: MadeArchive | None = None  # once it is made
     is_kit_coming: bool = False
+    needs_token: bool = False  # whether something is not for everybody, so that programs say whose they are
 
     @property
     def examples(self) -> dict[str, tuple[tuple[GeneratedFile, ...], ...]]:
@@ -114,7 +117,15 @@ def _read(platform: Platform, actor: Actor, code: str) -> DataPage:
             pictures=pictures_from.answer_of(challenge),
             kit=made.kit,
             is_kit_coming=made.is_kit_coming,
+            needs_token=_needs_token(
+                challenge, (*offered, made.kit, *(each.annotation for each in made.phases))
+            ),
         )
+
+
+def _needs_token(challenge: Challenge, found: Iterable[FileView | MadeArchive | None]) -> bool:
+    audiences = {each.audience for each in found if each}
+    return challenge.visibility is ChallengeVisibility.INVITED or bool(audiences - {Audience.EVERYBODY})
 
 
 def phases_of(platform: Platform, code: str) -> list[PhaseView]:

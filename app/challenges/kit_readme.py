@@ -17,10 +17,13 @@ SUBMIT: Final = Template(r"""#!/bin/sh
 # Checks an archive of results and submits it: sh submit.sh ARCHIVE IMAGE_SET COMPETITION METHOD
 # The token is in the variable HELDOUT_TOKEN; it comes from $address/account/tokens, with the scope submit.
 # With CHECK=1 in the environment it only checks, which costs nothing.
+# OTHER_DATA names what else than the given data the method was trained on, or says none; it is needed where any data is allowed,
+# and states that neither the test images nor other excluded data was used.
+# ANNOTATION says which was used for segmentation with the given data: "segmentations" or "segmentations and boxes".
 set -eu
 server=$${HELDOUT_URL:-$address}
 if [ $$# -ne 4 ] || [ -z "$${HELDOUT_TOKEN:-}" ]; then
-    sed -n '2,4s/^# //p' "$$0" >&2
+    sed -n '2,7s/^# //p' "$$0" >&2
     exit 2
 fi
 archive=$$1 set=$$2 competition=$$3 method=$$4
@@ -37,12 +40,25 @@ quoted() {
     printf %s "$$1" | tr -d '\n' | sed 's/[\\"]/\\&/g'
 }
 
-# send ARGUMENTS of curl; an answer that is not 2xx is printed and ends the script
+# what a response says is wrong, or else all of it
+messages() {
+    awk '{
+        text = $$0
+        while (match($$0, /"message":"([^"\\]|\\.)*"/)) {
+            print "  " substr($$0, RSTART + 11, RLENGTH - 12)
+            $$0 = substr($$0, RSTART + RLENGTH)
+            found = 1
+        }
+        if (!found) print text
+    }' "$$answer" >&2
+}
+
+# send ARGUMENTS of curl; an answer that is not 2xx ends the script
 send() {
     status=$$(curl -sS -o "$$answer" -w '%{http_code}' -H "Authorization: Bearer $$HELDOUT_TOKEN" "$$@")
     case $$status in
         2*) ;;
-        *) echo "The server answered $$status:" >&2; cat "$$answer" >&2; echo >&2; exit 1 ;;
+        *) echo "The server answered $$status:" >&2; messages; exit 1 ;;
     esac
 }
 
@@ -52,19 +68,18 @@ case $$(value valid) in
     true) echo "The archive is valid: $$server/uploads/$$upload" ;;
     false)
         echo "The archive is invalid: $$server/uploads/$$upload" >&2
-        awk '{
-            while (match($$0, /"message":"([^"\\]|\\.)*"/)) {
-                print "  " substr($$0, RSTART + 11, RLENGTH - 12)
-                $$0 = substr($$0, RSTART + RLENGTH)
-            }
-        }' "$$answer" >&2
+        messages
         exit 1 ;;
     *) echo "The archive is not checked yet: $$server/uploads/$$upload" >&2; exit 1 ;;
 esac
 [ -z "$${CHECK:-}" ] || exit 0
 
+case $${OTHER_DATA:-none} in none) given=true ;; *) given=false ;; esac
+training='"given_data_only": '$$given
+[ -z "$${OTHER_DATA:-}" ] || training=$$training', "no_excluded_data": true, "other_data": "'$$(quoted "$$OTHER_DATA")'"'
+[ -z "$${ANNOTATION:-}" ] || training=$$training', "annotation": "'$$(quoted "$$ANNOTATION")'"'
 send -H "Content-Type: application/json" -H "Idempotency-Key: $$upload" \
-    -d '{"upload": "'"$$upload"'", "method": {"name": "'"$$(quoted "$$method")"'"}, "competitions": ['"$$competition"'], "training": {"given_data_only": '"$${GIVEN_DATA_ONLY:-true}"'}}' \
+    -d '{"upload": "'"$$upload"'", "method": {"name": "'"$$(quoted "$$method")"'"}, "competitions": ['"$$competition"'], "training": {'"$$training"'}}' \
     "$$server/api/v1/submissions"
 echo "Submitted. The score will be at $$server/submissions/$$(value id)"
 """)
@@ -87,7 +102,7 @@ class Baseline:
 
     train: str
     predict: str
-    competition: int
+    competition: CompetitionInfo
 
 
 def submit_script(address: str, challenge: str) -> str:
@@ -116,7 +131,7 @@ def readme(
         ),
         "## Submit",
         f"Make a token with the scope `submit` at {address}/account/tokens, and put it into the variable `HELDOUT_TOKEN`.",
-        *_submitting(phases),
+        *submitting(phases),
         *_baseline(baseline),
         "## How results are scored",
         *_tasks(phases),
@@ -145,21 +160,40 @@ def _contents(phases: tuple[KitPhase, ...], baseline: Baseline | None) -> Iterat
         yield f"- `{each.phase.image_set}/`: {'; '.join(parts)}"
 
 
-def _submitting(phases: tuple[KitPhase, ...]) -> Iterator[str]:
+def submitting(phases: tuple[KitPhase, ...]) -> Iterator[str]:
+    """Yield how an archive is submitted to a competition, rather of public annotation."""
     offering = sorted((each for each in phases if each.competitions), key=lambda each: each.phase.is_held_out)
     if not offering:
         return
-    image_set, number = offering[0].phase.image_set, offering[0].competitions[0].number
-    yield f"```sh\nsh submit.sh results.tar.gz {image_set} {number} MyMethod\n```"
-    yield "`CHECK=1` before it only checks, and `GIVEN_DATA_ONLY=false` says that the method was trained on other data, too."
+    yield f"```sh\n{_command(offering[0].phase.image_set, offering[0].competitions[0], 'MyMethod')}\n```"
+    yield "`CHECK=1` before it only checks."
+    infos = [info for each in phases for info in each.competitions]
+    if any(info.own_data for info in infos):
+        yield (
+            "Where any training data is allowed, `OTHER_DATA` names what else than the given data was used, such as `OTHER_DATA=ImageNet`, or says `none`. "
+            "With it you state that neither the test images nor other excluded data was used."
+        )
+    if any(_asks_for_annotation(info) for info in infos):
+        yield "`ANNOTATION` is `segmentations` or `segmentations and boxes`: what a method of segmentation was trained on."
+
+
+def _command(image_set: str, info: CompetitionInfo, method: str) -> str:
+    variables = "OTHER_DATA=none " if info.own_data else ""
+    variables += "ANNOTATION=segmentations " if _asks_for_annotation(info) else ""
+    return f"{variables}sh submit.sh results.tar.gz {image_set} {info.number} {method}"
+
+
+def _asks_for_annotation(info: CompetitionInfo) -> bool:
+    return info.task == "segmentation" and not info.own_data
 
 
 def _baseline(baseline: Baseline | None) -> Iterator[str]:
     if baseline:
+        number = baseline.competition.number
         yield "Unpack the images into a folder `images`. Then the baseline, which needs NumPy and Pillow, writes a first archive:"
         yield (
-            f"```sh\npython3 baseline.py images {baseline.train} {baseline.predict} {baseline.competition}\n"
-            f"sh submit.sh results.tar.gz {baseline.predict} {baseline.competition} Baseline\n```"
+            f"```sh\npython3 baseline.py images {baseline.train} {baseline.predict} {number}\n"
+            f"{_command(baseline.predict, baseline.competition, 'Baseline')}\n```"
         )
 
 

@@ -222,7 +222,7 @@ def baseline_of(phases: Sequence[KitPhase]) -> Baseline | None:
     shown = [name for name, (each, _) in known.items() if name != train and each.phase.publishes_images]
     is_open = [name for name in shown if known[name][0].phase.state is PhaseState.OPEN]
     predict = next(iter((*is_open, *shown)), train)
-    return Baseline(train, predict, known[predict][1].number)
+    return Baseline(train, predict, known[predict][1])
 
 
 @cache

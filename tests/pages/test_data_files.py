@@ -3,6 +3,8 @@
 import csv
 import hashlib
 import io
+import os
+import re
 import shutil
 import socket
 import subprocess
@@ -552,15 +554,24 @@ def test_curl_resumes_a_download_that_was_interrupted(place: Place, tmp_path: Pa
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
-def test_the_commands_of_the_page_load_all_files_and_check_them(place: Place, tmp_path: Path) -> None:
-    name = "John's $HOME.zip"
-    place.offer(name=name)
-    page = place.people["visitor"].get("/challenges/oak/data").text
+@pytest.mark.parametrize(("audience", "who"), [("everybody", "visitor"), ("terms accepted", "accepted")])
+def test_the_commands_of_the_page_load_all_files_and_check_them(
+    place: Place, tmp_path: Path, audience: str, who: str
+) -> None:
+    name = f"John's $HOME {who}.zip"
+    place.offer(name=name, audience=audience)
+    form = {"name": "curl", "scope": "read", "days": "7"}
+    created = place.people[who].post("/account/tokens", data=form).text
+    token = found[0] if (found := re.search(r"hld_\w+", created)) else ""
+    page = place.people[who].get("/challenges/oak/data").text
     commands = unescape(page.split(">at=")[1].split("</code>")[0]).splitlines()[1:]
 
     with served(place.platform) as address:
         command = "\n".join([f"at={address}/challenges/oak", *commands])
-        done = subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True, capture_output=True, text=True)
+        variables = {"PATH": os.environ["PATH"], "HELDOUT_TOKEN": token}
+        done = subprocess.run(
+            ["sh", "-c", command], cwd=tmp_path, env=variables, check=True, capture_output=True, text=True
+        )
 
     assert (tmp_path / name).read_bytes() == CONTENT
     assert f"{name}: OK" in done.stdout

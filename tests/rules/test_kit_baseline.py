@@ -30,7 +30,7 @@ PILOT, TEST = phase("pilot", PhaseState.CLOSED), phase("test", PhaseState.OPEN)
 def test_the_baseline_predicts_rather_a_phase_that_accepts_results(
     phases: tuple[KitPhase, ...], predicts: str
 ) -> None:
-    assert baseline_of(phases) == Baseline("val", predicts, 1)
+    assert baseline_of(phases) == Baseline("val", predicts, competition_of(VOC, 1))
 
 
 def test_without_annotation_to_train_on_there_is_no_baseline() -> None:
