@@ -354,10 +354,10 @@ COLUMNS: Final = ("image", "class", "left", "top", "right", "bottom", "width", "
 
 @dataclass(frozen=True, slots=True)
 class TableChoice:
-    """How tables are read that do not say it themselves.
+    """How tables are read that do not say it themselves, and other text.
 
     columns: what each column holds, one of `COLUMNS`, or empty if it is not read; has_names: whether the first line names the columns;
-    encoding: of tables that are not UTF-8.
+    encoding: of text that is not UTF-8 and does not declare another.
     """
 
     columns: tuple[str, ...] = ()
@@ -370,7 +370,7 @@ UNEXPLAINED: Final = TableChoice()
 
 @dataclass(frozen=True, slots=True)
 class OddTable:
-    """A table whose columns or encoding were not recognised.
+    """A table whose columns were not recognised, or text whose encoding was not.
 
     columns: their names, or numbers where nobody may see what stands there; chosen: how it was read, None if organisers have not said it.
     """

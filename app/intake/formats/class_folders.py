@@ -129,7 +129,7 @@ def _in_order(reading: Reading, folders: set[str]) -> Sequence[str]:
     for path in reading.with_suffix(".txt"):
         if path.name.lower() in (*label_images.LISTS, _LIST_OF_CVAT):
             reading.use(path)
-            lines = path.read_text("utf-8-sig", "replace").splitlines()
+            lines = reading.text(path).splitlines()
             listed = [line.strip() for line in lines if line.strip()]
             if sorted(listed) == sorted(folders):
                 classes = listed

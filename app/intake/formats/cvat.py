@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from math import isfinite
 from pathlib import Path
@@ -69,7 +69,9 @@ class _Reader:
         self.parser.EndElementHandler = self._end
         self.parser.StartDoctypeDeclHandler = self._refuse_doctype
         try:
-            self.parser.Parse(as_utf8(self.path.read_bytes()), True)
+            self.parser.Parse(
+                as_utf8(self.path.read_bytes(), partial(self.reading.other_encoding, self.path)), True
+            )
         except EncodingProblem as error:
             self._say("not-xml", error.rule, error.line)
         except expat.ExpatError as error:

@@ -8,7 +8,7 @@ import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
 from pathlib import Path
 from typing import Final, Self
@@ -312,7 +312,7 @@ class _Kit:
                 target.hardlink_to(path)
                 continue
             data = path.read_bytes()
-            found = readable(data, sizes.get(image))
+            found = readable(data, sizes.get(image), partial(self.reading.other_encoding, path))
             if found.problem:
                 name = target.relative_to(self.folder).as_posix()
                 self.told.add((name, found.code))

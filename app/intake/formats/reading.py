@@ -25,6 +25,13 @@ LONGEST_NAME: Final = 100  # characters of each
 ANNOTATION_SUFFIXES: Final = (".csv", ".json", ".tsv", ".txt", ".xml")
 PICTURE_SUFFIXES: Final = (*SUFFIXES, *OTHER_SUFFIXES)
 _UTF_16: Final = (BOM_UTF16_LE, BOM_UTF16_BE)
+_ENCODINGS: Final = (
+    "windows-1252",
+    "gb18030",
+    "shift_jis",
+    "euc_kr",
+    "windows-1251",
+)  # of text that does not say its own
 _NOTES: Final = ("readme", "license", "licence", "notice", "changelog", "citation")
 OUTSIDE: Final = "reaches beyond its image by more than a pixel"
 
@@ -127,17 +134,30 @@ class Reading:
         return "" if above == self.root else self.name(above)
 
     def text(self, path: Path) -> str:
-        """The text of a file in UTF-8, or in UTF-16 with its mark; a problem names the first line that is in another encoding."""
+        """The text of a file in UTF-8, in UTF-16 with its mark, or as organisers chose; a problem names the first line that is in another encoding."""
         data = path.read_bytes().removeprefix(BOM_UTF8)
         encoding = "utf-16" if data.startswith(_UTF_16) else "utf-8"
         try:
             text = data.decode(encoding)
         except UnicodeDecodeError as error:
-            rule = Rule("this line is not UTF-8; save the file as text in UTF-8")
-            line = data.count(b"\n", 0, error.start) + 1
-            self.problems.add(Problem("encoding", rule, self.name(path), line))
-            text = data.decode(encoding, "replace")
+            chosen, way_out = self.other_encoding(path)
+            if not chosen:
+                rule = Rule(f"this line is not UTF-8; save the file as text in UTF-8{way_out}")
+                line = data.count(b"\n", 0, error.start) + 1
+                self.problems.add(Problem("encoding", rule, self.name(path), line))
+            text = data.decode(chosen or encoding, "replace")
         return text.replace("\r\n", "\n").replace("\r", "\n")
+
+    def other_encoding(self, path: Path) -> tuple[str, str]:
+        """What organisers chose as the encoding of text that is not in its own, or empty, and how to choose it, in words; they are asked."""
+        fitting = tuple(each for each in _ENCODINGS if _decodes(path, each))[:MOST_NAMED]
+        chosen = self.tables.encoding if self.tables.encoding in fitting else ""
+        if not fitting:
+            return "", ""
+        odd = OddTable(self.role, self.name(path), encodings=fitting, chosen=self.tables if chosen else None)
+        if not any(each.encodings and each.chosen == odd.chosen for each in self.odd_tables):
+            self.odd_tables.append(odd)  # one stands for all
+        return chosen, f", or choose the encoding that it has: {', '.join(fitting)}"
 
     def by_set(self, paths: Iterable[Path], *, of_classes: bool = False) -> Mapping[str, Sequence[Path]]:
         """The files of each image set, by the folder above them that is called like one. of_classes: whether the folder of a file is a class.
@@ -213,6 +233,14 @@ class Reading:
 def note_of(path: Path) -> str:
     """The word of ours with which the name of a file begins that says something about a data set, as README; empty of others."""
     return next((word for word in _NOTES if path.name.lower().startswith(word)), "")
+
+
+def _decodes(path: Path, encoding: str) -> bool:
+    try:
+        with path.open(encoding=encoding, newline="") as file:
+            return all(line.strip("\r\n").replace("\t", "").isprintable() for line in file)
+    except UnicodeDecodeError:
+        return False
 
 
 def known_size(image: Image) -> Size | None:

@@ -20,7 +20,6 @@ from app.intake.formats.image_sets import set_of_file, set_of_folder
 from app.intake.formats.label_images import TABLES
 from app.intake.formats.pictures import sizes_of_pictures
 from app.intake.formats.reading import (
-    MOST_NAMED,
     NO_CLASS_NAMES,
     TABLE,
     AnnotatedSet,
@@ -51,7 +50,6 @@ _FLAGS: Final = _YES | _NO
 _OF_VIA: Final = ("file_size", "file_attributes", "region_count", "region_id")  # which say nothing of boxes
 _MARKS: Final = {"label", "name", "class", "type", "category"}  # keys of VIA's attributes that name the class
 _UTF16: Final = (BOM_UTF16_LE, BOM_UTF16_BE)
-_ENCODINGS: Final = ("windows-1252", "gb18030", "shift_jis", "euc_kr", "windows-1251")
 _SEPARATOR: Final = re.compile(r"\"?sep=.\"?")  # a line for Excel before the columns
 _THOUSANDS: Final = re.compile(r"-?[1-9]\d{0,2}([.,]\d{3})+")
 _EXPONENT: Final = re.compile(r"\d([.,]\d+)?E\+\d+")  # what spreadsheets make of long numbers
@@ -266,25 +264,10 @@ class _Table:
 
     def _takes_chosen_encoding(self, number: int) -> bool:
         """Whether the table is in the encoding that organisers chose; else its line of this number is a problem."""
-        chosen = self.reading.tables.encoding
-        fitting = tuple(each for each in _ENCODINGS if _decodes(self.path, each))[:MOST_NAMED]
-        if chosen in fitting:
-            self.encoding = chosen
-            self._ask(encodings=fitting, is_answered=True)
-            return True
-        words = "this line is not UTF-8; save the table as CSV in UTF-8"
-        if fitting:
-            words += f", or choose the encoding that it has: {', '.join(fitting)}"
-            self._ask(encodings=fitting)
-        self.say(number, "encoding", words)
-        return False
-
-    def _ask(
-        self, columns: tuple[str, ...] = (), encodings: tuple[str, ...] = (), *, is_answered: bool = False
-    ) -> None:
-        """Have organisers say how the table is read, also after they have said it, for them to change it."""
-        chosen = self.reading.tables if is_answered else None
-        self.reading.odd_tables.append(OddTable(self.reading.role, self.name, columns, encodings, chosen))
+        self.encoding, way_out = self.reading.other_encoding(self.path)
+        if not self.encoding:
+            self.say(number, "encoding", f"this line is not UTF-8; save the table as CSV in UTF-8{way_out}")
+        return bool(self.encoding)
 
     # columns
 
@@ -360,7 +343,9 @@ class _Table:
             for place, cell in enumerate(cells, 1)
         )
         is_answered = len(chosen.columns) == len(cells)
-        self._ask(names, is_answered=is_answered)
+        reading.odd_tables.append(
+            OddTable(reading.role, self.name, names, chosen=chosen if is_answered else None)
+        )
         if is_answered:
             return self._as_chosen(chosen, cells, number, rows)
         self.say(number, "columns", words, *quotes)
@@ -706,16 +691,6 @@ def _delimiter_of(line: str) -> str:
     (';', ',')
     """
     return max(",;\t", key=line.count)
-
-
-def _decodes(path: Path, encoding: str) -> bool:
-    try:
-        with path.open(encoding=encoding, newline="") as file:
-            return all(
-                line.isprintable() or line.strip("\r\n\t").replace("\t", "").isprintable() for line in file
-            )
-    except UnicodeDecodeError:
-        return False
 
 
 def _named(names: Any) -> str:

@@ -3,7 +3,7 @@
 import codecs
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -32,7 +32,6 @@ _WIDER: Final = {
     "euc_kr": "cp949",
     "ascii": "utf-8",
 }
-_USUAL: Final = ("GB18030", "Big5", "Shift_JIS", "EUC-KR", "windows-1251", "windows-1252")
 _FIRST: Final = re.compile(rb"<([A-Za-z_][\w.:-]*)")
 _OBJECT: Final = re.compile(rb"<object\b[^<>]*>[^<]*(?:<(?!/?object\b)[^<]*)*</object\s*>")
 _OTHER_SHAPES: Final = ("robndbox", "polygon")
@@ -54,6 +53,9 @@ def is_of_other_file(content: bytes, image: str) -> bool:
     found = _FILE.search(content) or _PATH.search(content)
     file = path_of(unescape(found[1].decode(errors="replace"))) if found else path_of("")
     return bool(file.name) and image.casefold() not in (file.name.casefold(), stem_of(file).casefold())
+
+
+OtherEncoding = Callable[[], tuple[str, str]]  # `Reading.other_encoding` of the file
 
 
 @dataclass(slots=True)
@@ -106,10 +108,10 @@ def root_in(path: Path) -> str:
         return root_of(file.read(_HEAD))
 
 
-def readable(data: bytes, size: Size | None) -> Readable:
+def readable(data: bytes, size: Size | None, other: OtherEncoding) -> Readable:
     """The same annotation in UTF-8, without objects of other shapes than boxes; size: of the picture, which takes the place of zeros."""
     try:
-        data = as_utf8(data)
+        data = as_utf8(data, other)
     except EncodingProblem as error:
         return Readable(b"", code="annotation", problem=error.rule, line=error.line)
     found = Readable(data)
@@ -146,7 +148,7 @@ def _take_size(found: Readable, size: Size | None) -> None:
     found.content = found.content[: stated.start()] + taken + found.content[stated.end() :]
 
 
-def as_utf8(data: bytes) -> bytes:
+def as_utf8(data: bytes, other: OtherEncoding = lambda: ("", "")) -> bytes:
     """The same XML in UTF-8, whatever encoding it declares. Raises EncodingProblem.
 
     >>> as_utf8('<?xml version="1.0" encoding="gb2312"?><name>图</name>'.encode("gbk")).decode()
@@ -160,16 +162,11 @@ def as_utf8(data: bytes) -> bytes:
     try:
         text = data.decode(codec)
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        known = [each for each in _USUAL if each != name and _can_be(data, each)]
-        way_out = (
-            f"it could be {', '.join(known)}; declare its encoding in the first line"
-            if known
-            else "save it as UTF-8"
-        )
-        raise EncodingProblem(
-            Rule(f"this line is not in the encoding of the file, {{}}: {way_out}", name), line
-        ) from None
+        chosen, way_out = other()
+        if not chosen:
+            words = f"this line is not in the encoding of the file, {{}}: declare it in the first line, or save the file as UTF-8{way_out}"
+            raise EncodingProblem(Rule(words, name), data.count(b"\n", 0, error.start) + 1) from None
+        text, name = data.decode(chosen), chosen
     if codec == "utf-8" and name.lower() == "utf-8":
         return data
     content = text.removeprefix("\ufeff").encode()
@@ -185,11 +182,3 @@ def _codec(name: str) -> str:
         words = "the encoding {} that this file declares is not read; save it as UTF-8"
         raise EncodingProblem(Rule(words, name), 1)
     return _WIDER.get(codec, codec)
-
-
-def _can_be(data: bytes, encoding: str) -> bool:
-    try:
-        data.decode(encoding)
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -151,7 +151,7 @@ def test_an_encoding_that_is_not_declared_is_told_with_the_line(tmp_path: Path) 
 
     encoding, unknown = found.problems
     assert encoding.startswith(
-        "a.xml:3: this line is not in the encoding of the file, UTF-8: it could be GB18030"
+        "a.xml:3: this line is not in the encoding of the file, UTF-8: declare it in the first line, or save the file as UTF-8, or choose the "
     )
     assert (
         unknown

@@ -165,7 +165,7 @@ def test_another_encoding_of_names_is_a_problem_that_names_the_line(tmp_path: Pa
     files = {"images/a.jpg": ONE, "labels/a.txt": A, "classes.txt": "cat\nbär\n".encode("cp1252")}
 
     assert read(tmp_path, files).problems == [
-        "classes.txt:2: this line is not UTF-8; save the file as text in UTF-8"
+        "classes.txt:2: this line is not UTF-8; save the file as text in UTF-8, or choose the encoding that it has: windows-1252, gb18030, shift_jis"
     ]
 
 
