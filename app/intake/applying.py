@@ -26,6 +26,7 @@ from app.images import archives, making
 from app.images.making import ReadyImages
 from app.images.pictures import queue_job
 from app.intake import importing, intakes, testing, trials
+from app.intake.class_choices import has_files, problem_in_files
 from app.intake.importing import PublicCopyError, ReadyImport, TreeImport, new_rules
 from app.intake.inspecting import CHOSEN, DIGESTS, FILES, TRUTHS
 from app.intake.reports import ClassCount, FoundSet, Report
@@ -224,6 +225,9 @@ def problems_of(application: Application, found: FoundSet | None, phase: Phase |
                 "the annotation of this phase is public, so hidden annotation cannot become its ground truth"
             )
         return problems
+    named = [(each.name, problem_in_files(each.name)) for each in found.classes] if has_files(found) else []
+    if wrong := [f"{name}: this class {problem}" for name, problem in named if problem]:
+        problems["set"] = f"{wrong[0]}; call it otherwise in the annotation"
     if found.role == IntakeRole.HIDDEN and application.disclosure is Disclosure.FULL:
         problems["disclosure"] = (
             "this annotation was sent as hidden; send it as public annotation to publish it"

@@ -14,15 +14,17 @@ import numpy as np
 import heldout_scoring
 from app.intake.findings import labelled
 from app.intake.formats.reading import CLASS_FOLDERS, COCO, AnnotatedSet
-from app.intake.reports import ClassChoice, ClassCount, Report
+from app.intake.reports import ClassChoice, ClassCount, FoundSet, Report
 from heldout_scoring import PERSON, GroundTruth, Problem, Problems
 from heldout_scoring.evaluation import missing_truth
 
 LONGEST: Final = 100  # characters of a new name
+LONGEST_IN_FILES: Final = 200  # bytes of a name in the names of files, which have 255 on most systems
 MOST_CHOSEN: Final = 2000  # classes
-# tasks whose results name persons by their number among the objects of an image
+# tasks; results of these two name persons by their number among the objects of an image
 LAYOUT: Final = "layout"
 ACTION: Final = "action"
+SEGMENTATION: Final = "segmentation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,33 @@ def in_order(choices: Sequence[ClassChoice], positions: Sequence[int]) -> tuple[
     return tuple(choices[place - 1] for _, _, place in rows)
 
 
+def has_files(found: FoundSet) -> bool:
+    """Whether results for an image set have a file for each class, called by it."""
+    return found.layout != COCO and found.tasks != (SEGMENTATION,)
+
+
+def problem_in_files(name: str) -> str | None:
+    """Return why a class of this name cannot have files of results, which are called by it.
+
+    >>> [problem_in_files(name) is None for name in ("traffic light", "car/truck", "\N{CJK UNIFIED IDEOGRAPH-9CE5}" * 67)]
+    [True, False, False]
+    """
+    if "/" in name or "\\" in name:
+        return "cannot stand in the name of a file of results; leave out slashes"
+    if (length := len(name.encode())) > LONGEST_IN_FILES:
+        return f"cannot stand in the name of a file of results: it has {length} bytes, and may have {LONGEST_IN_FILES}"
+    return None
+
+
+def problems_in_files(report: Report) -> Mapping[str, str]:
+    """Return which classes of a report cannot have files of results, by row; none if results are JSON."""
+    if not any(map(has_files, report.sets)):
+        return {}
+    named = enumerate(report.classes, 1)
+    found = {f"class-{row}": problem_in_files(each.name) for row, each in named if not each.is_ignored}
+    return {row: f"{message}; call it otherwise" for row, message in found.items() if message}
+
+
 def problems_of_choices(
     choices: Sequence[ClassChoice], report: Report, tasks: Collection[str]
 ) -> Mapping[str, str]:
@@ -138,13 +167,13 @@ def problems_of_choices(
 
     tasks: those that the challenge offers.
     """
-    has_files = any(each.layout != COCO for each in report.sets)  # for each class, called by its name
+    are_files = any(map(has_files, report.sets))
     uses = Counter(each.name for each in choices if not each.is_ignored)
     problems: dict[str, str] = {}
     for number, each in enumerate(choices, 1):
         if each.is_ignored:
             continue
-        message = _problem_of_name(each, has_files=has_files)
+        message = _problem_of_name(each, are_files=are_files)
         if message is None and uses[each.name] > 1:
             message = f"two classes cannot both be called {each.name}"
         if message is not None:
@@ -154,16 +183,18 @@ def problems_of_choices(
     return problems
 
 
-def _problem_of_name(choice: ClassChoice, *, has_files: bool) -> str | None:
+def _problem_of_name(choice: ClassChoice, *, are_files: bool) -> str | None:
     name = choice.name
     if not name:
         return "needs a name, or has to be ignored"
     if name == choice.found:
-        return None
+        return problem_in_files(name) if are_files else None
     if len(name) > LONGEST:
         return f"a name may have at most {LONGEST} characters, not {len(name)}"
-    if has_files and (not name.isprintable() or any(letter.isspace() or letter in "/\\" for letter in name)):
+    if are_files and (not name.isprintable() or any(letter.isspace() or letter in "/\\" for letter in name)):
         return "cannot stand in the name of a file of results; leave out blanks and slashes"
+    if are_files and (message := problem_in_files(name)):
+        return message
     return None if name.isprintable() else "leave out characters that cannot be seen"
 
 

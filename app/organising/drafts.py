@@ -489,7 +489,8 @@ def save_check(platform: Platform, actor: Actor, code: str, check: Check) -> boo
             raise ConflictError("The annotation has to be read without problems first")
         what = answers_of(row.settings).what
         assert what is not None
-        if problems := draft_rules.problems_of_check(check, what, intake.report.sets):
+        problems = draft_rules.problems_of_check(check, what, intake.report.sets)
+        if problems := {**class_choices.problems_in_files(intake.report), **problems}:
             raise StepError(problems)
         save(row, Step.CHECK, check)
         stored = session.get_one(Intake, intake.id, with_for_update=True)

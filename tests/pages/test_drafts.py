@@ -407,6 +407,31 @@ def test_names_that_results_cannot_have_are_made_neutral_at_the_check(place: Pla
     assert "Is this what you meant?" in place.page(f"{NEW}/{code}/check")
 
 
+def test_a_class_that_no_file_of_results_can_be_called_by_is_called_otherwise_before_scoring(
+    place: Place,
+) -> None:
+    code = place.draft()
+    box = "<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>9</xmax><ymax>9</ymax></bndbox>"
+    things = "".join(f"<object><name>{name}</name>{box}</object>" for name in ("cat", "car/truck"))
+    page = (
+        f"<annotation><size><width>50</width><height>40</height><depth>3</depth></size>{things}</annotation>"
+    )
+    place.send(code, hidden=zipped({"a.xml": page.encode()}))
+    chosen = {"sets": ["hidden-0"], "without_picture": "1"}
+
+    refused = place.organiser.post(f"{NEW}/{code}/check", data=chosen)
+    classes = {"found": ["car/truck", "cat"], "names": ["car_truck", "cat"], "positions": ["1", "2"]}
+    place.save(code, "classes", **classes)
+    do_all(place.platform)
+    gone_on = place.save(code, "check", **chosen)
+
+    assert refused.status_code == 422
+    assert "cannot stand in the name of a file of results; leave out slashes; call it otherwise" in words(
+        refused.text
+    )
+    assert gone_on.headers["location"] == f"{NEW}/{code}/scoring"
+
+
 def test_what_columns_hold_is_said_within_the_steps(place: Place) -> None:
     code = place.draft()
     place.send(code, public=zipped({"val.csv": b"Bild,Art\na,cat\n", "a.jpg": jpeg()}))

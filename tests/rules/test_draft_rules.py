@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.intake.class_choices import problems_of_choices
+from app.intake.class_choices import problems_in_files, problems_of_choices
+from app.intake.formats.reading import COCO
 from app.intake.reports import ClassChoice, ClassCount, FoundSet, ImageFacts, Report, proposed_sets
 from app.models import ChallengeVisibility, Disclosure, Quota
 from app.organising import draft_rules
@@ -294,6 +295,8 @@ def test_a_challenge_opens_once_everything_required_is_done() -> None:
             {"class-1", "class-2"},
         ),
         (["detection"], (ClassChoice("heron", "ibis"), ClassChoice("ibis", "", is_ignored=True)), set()),
+        (["detection"], (ClassChoice("a b", "a b"), ClassChoice("car/truck", "car/truck")), {"class-2"}),
+        (["detection"], (ClassChoice("a", "鳥" * 67), ClassChoice("鳥" * 67, "b")), {"class-1"}),
         (
             ["action"],
             (ClassChoice("heron", "heron"), ClassChoice("ibis", "ibis", is_ignored=True)),
@@ -310,6 +313,18 @@ def test_new_names_of_classes_fit_files_and_tasks(
     report = Report((), (), (), SETS[:1], ImageFacts(30), classes)
 
     assert problems_of_choices(choices, report, tasks).keys() == expected
+
+
+def test_classes_that_no_file_can_be_called_by_have_to_be_called_otherwise_unless_results_are_json() -> None:
+    names = ("car", "car/truck", "鳥" * 67, "a\\b")
+    classes = (*(ClassChoice(name, name) for name in names), ClassChoice("c/d", "c/d", is_ignored=True))
+    sets = SETS[:1]
+
+    found = problems_in_files(Report((), (), (), sets, ImageFacts(30), classes))
+    of_json = tuple(replace(each, layout=COCO) for each in sets)
+
+    assert found.keys() == {"class-2", "class-3", "class-4"}
+    assert problems_in_files(Report((), (), (), of_json, ImageFacts(30), classes)) == {}
 
 
 def test_names_of_classes_are_written_without_blanks_where_organisers_want_that() -> None:
