@@ -20,12 +20,12 @@ ADDRESS: Final = "http://127.0.0.1:8000"
 BOARD: Final = "sample/val/3"
 # each with its address and height in pixels
 PAGES: Final = {
-    "leaderboard": (f"/leaderboards/{BOARD}", 780),
+    "leaderboard": (f"/leaderboards/{BOARD}", 745),
     "figures": (f"/leaderboards/{BOARD}/figures", 1000),
     "comparison": (f"/compare/{BOARD}?{{methods}}", 1000),
 }
 SCHEMES: Final = ("light", "dark")
-SIZE: Final = ViewportSize(width=1200, height=900)
+SIZE: Final = ViewportSize(width=1320, height=900)
 
 
 def look() -> str:
