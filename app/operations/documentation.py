@@ -149,7 +149,7 @@ SUBJECTS: Final[Mapping[str, tuple[str, str]]] = {
         "Submit, follow, cancel and withdraw; scores and what stands behind them.",
     ),
     "methods": ("Methods", "What a team says of its methods, and making them public."),
-    "leaderboards": ("Leaderboards", "Boards, comparisons and figures."),
+    "leaderboards": ("Leaderboards", "Leaderboards, comparisons and figures."),
     "teams": ("Teams", "Members, invitations and quotas."),
     "anonymous links": ("Anonymous links", "Results for reviewers who must not know whose they are."),
     "questions": ("Questions", "Questions to organisers, and their answers."),
