@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import Final
 
@@ -14,7 +15,7 @@ from app.challenges.phase_rules import quotas_in_words
 from app.models import Disclosure
 from app.platform import Platform
 from app.web.formats import duration, plural
-from app.web.zones import date_in_words
+from app.web.zones import MINUTE, date_in_words
 from heldout_scoring import Limits
 
 
@@ -127,16 +128,19 @@ def _dates(phase: PhaseView) -> Rule:
     opens = date_in_words(phase.opens_at)
     if phase.closes_at is None:
         words = f"Results are accepted from {opens}. There is no closing date."
-        return Rule("Dates", f"From {opens}, without a closing date", (words,))
+        return Rule("Dates", f"From {_short(phase.opens_at)}; no closing date", (words,))
     closes = date_in_words(phase.closes_at)
     grace = (
         f"An upload that was started before the close may finish and be confirmed up to {duration(phase.grace_in_force)} later."
         if phase.grace_in_force
         else "An upload has to be confirmed before the close."
     )
-    return Rule(
-        "Dates", f"{opens} to {closes}", (f"Results are accepted from {opens} until {closes}.", grace)
-    )
+    short = f"{_short(phase.opens_at)} to {_short(phase.closes_at)}"
+    return Rule("Dates", short, (f"Results are accepted from {opens} until {closes}.", grace))
+
+
+def _short(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):{MINUTE}}"
 
 
 def _admission(phase: PhaseView, *, approves_teams: bool) -> Rule:
