@@ -285,26 +285,14 @@ def test_scripts_and_styles_of_every_page_stay_small() -> None:
 
 
 def test_pages_load_at_most_thirty_kilobytes_of_style_before_compression() -> None:
-    heavy = {
-        "settings.css",
-        "viewer.css",
-        "uploads.css",
-    }  # of pages with a navigation at the side, of images, of files to send
-    many = {
-        "docs/components.html",
-        "docs/formats.html",
-        "anonymous/result.html",
-        "organisers/overview.html",
-    }  # parts of several pages
     heaviest: dict[str, int] = {}
     for template, text, _ in pages():
         sheets = set(re.findall(r'href="/static/([^"]+[.]css)"', text))
-        if sheets and not sheets & heavy:
-            size = sum((ROOT / "static" / each).stat().st_size for each in sheets)
-            heaviest[template] = max(heaviest.get(template, 0), size)
+        size = sum((ROOT / "static" / each).stat().st_size for each in sheets)
+        heaviest[template] = max(heaviest.get(template, 0), size)
 
     assert len(heaviest) > 90
-    assert {name: size for name, size in heaviest.items() if size > 30 * 1024 and name not in many} == {}
+    assert {name: size for name, size in heaviest.items() if size > 30 * 1024} == {}
 
 
 def test_the_style_sheet_of_all_pages_stays_small_and_in_layers() -> None:
