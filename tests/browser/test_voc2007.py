@@ -196,6 +196,7 @@ def move_deadline(page: Page, closes: datetime) -> None:
 
 
 def grant(page: Page, team: str, until: datetime) -> None:
+    page.get_by_text("Grant slots").click()
     page.locator("#field-team").select_option(team)
     page.get_by_label("Last day (UTC)").fill(f"{until:%Y-%m-%d}")
     page.locator("#field-slot_reason").fill("A broken worker")
