@@ -383,7 +383,7 @@ def submission_view(
     )
 
 
-PAGE = 100  # results
+PAGE = 50  # results
 
 ANY_RESULT = aliased(Result)
 

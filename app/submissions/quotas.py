@@ -289,7 +289,7 @@ def quota_text(lines: Sequence[QuotaLine]) -> str | None:
     return f"{line.left} of {quota.results} {line.task} results left {quota.span}{extra}"
 
 
-PAGE = 200  # slots
+PAGE = 20  # slots
 
 
 def counts() -> ColumnElement[bool]:
