@@ -482,7 +482,7 @@ def remove(platform: Platform, keys: set[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class MadeArchives:
-    """What workers make for a challenge, as a reader may have it. is_kit_coming: a worker packs it for the first time."""
+    """What workers make for a challenge, as a reader may have it. is_kit_coming: a worker packs it, also in place of an outdated one."""
 
     kit: MadeArchive | None
     is_kit_coming: bool
@@ -496,20 +496,23 @@ def archives_of(
     rows, public = _rows(session, challenge.id), public_annotation(session, challenge)
     offer = _Offer(session, actor, challenge, public)
     by_set = {each.phase.image_set: rows.get(phase_id) for phase_id, each in public.items()}
+    outdated = {
+        each.phase.image_set
+        for phase_id, each in public.items()
+        if _is_coming(rows.get(phase_id), each.made_of)
+    }
     found = []
     for each in phases:
-        row = by_set.get(each.image_set)
-        is_coming = each.image_set in by_set and _is_coming(row)
-        coming = (*each.coming, "annotation") if is_coming else each.coming
-        found.append(replace(each, annotation=offer.view_of(row), coming=coming))
-    return MadeArchives(
-        offer.view_of(rows.get(None)), bool(phases) and _is_coming(rows.get(None)), tuple(found)
-    )
+        coming = (*each.coming, "annotation") if each.image_set in outdated else each.coming
+        found.append(replace(each, annotation=offer.view_of(by_set.get(each.image_set)), coming=coming))
+    kit = rows.get(None)
+    is_kit_coming = bool(phases) and (kit is None or kit.key is None or bool(outdated))
+    return MadeArchives(offer.view_of(kit), is_kit_coming, tuple(found))
 
 
-def _is_coming(row: MadeFile | None) -> bool:
-    """Whether a worker has not made it yet. row: what was recorded of it."""
-    return row is None or (row.key is None and not row.problem)
+def _is_coming(row: MadeFile | None, made_of: str) -> bool:
+    """Whether a worker has not made the annotation yet, or will make it again. row: what was recorded of it."""
+    return row is None or row.made_of != made_of or (row.key is None and not row.problem)
 
 
 @dataclass(frozen=True, slots=True)

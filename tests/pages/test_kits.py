@@ -122,6 +122,34 @@ def test_what_a_worker_still_packs_is_said_until_it_is_there(
     assert said("hidden-packing") == ([], False, 0)
 
 
+def test_files_that_have_changed_are_said_to_be_packed_again_until_they_are(
+    platform: Platform, browser: Browser, tmp_path: Path
+) -> None:
+    loaded(platform, tree_with_pictures(tmp_path), "repacked")
+    do_all(platform)
+    archives.queue_missing(platform)
+    sweep(platform)
+
+    def said() -> tuple[bool, bool, bool]:
+        platform.cache.expire_versions()
+        data = browser().get("/api/v1/challenges/repacked/data").json()
+        page = browser().get("/challenges/repacked/data").text
+        return (
+            data["is_kit_coming"],
+            "annotation" in data["phases"][0]["coming"],
+            "A worker packs files" in page,
+        )
+
+    before = said()
+    with platform.transaction() as session:
+        licence = update(Challenge).where(Challenge.code == "repacked").values(annotation_licence="CC0-1.0")
+        session.execute(licence)
+    changed = said()
+    sweep(platform)
+
+    assert (before, changed, said()) == ((False,) * 3, (True,) * 3, (False,) * 3)
+
+
 def test_nothing_of_hidden_annotation_is_made_and_what_is_hidden_again_is_withheld_at_once(
     platform: Platform, browser: Browser, tmp_path: Path
 ) -> None:
