@@ -51,7 +51,6 @@ from app.intake.reports import (
     FoundSet,
     ImageFacts,
     KindCount,
-    OddTable,
     Report,
     TableChoice,
     VersionComparison,
@@ -150,12 +149,12 @@ def _read(
 ) -> WhatWasRead:
     """Read all files: everything that takes long and does not depend on what organisers choose."""
     progress = ProgressNotes(folder)
-    unpacked = unpack(files, folder, dataset, limits, progress)
+    unpacked = unpack(files, folder, dataset, limits, progress, wanted.tables)
     sets: dict[str, list[AnnotatedSet]] = {}
     invalid: dict[str, list[ListedImages]] = {}
     sets_in: dict[str, dict[str, set[str]]] = {}
     formats: dict[str, Format | None] = {}
-    odd_tables: list[OddTable] = []
+    odd_tables = unpacked.odd_archives
     heads: dict[int, tuple[str, str]] = {}
     for role in (PUBLIC, HIDDEN):
         progress.note(f"reading the {role} annotation", 0)

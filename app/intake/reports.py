@@ -357,12 +357,13 @@ class TableChoice:
     """How tables are read that do not say it themselves, and other text.
 
     columns: what each column holds, one of `COLUMNS`, or empty if it is not read; has_names: whether the first line names the columns;
-    encoding: of text that is not UTF-8 and does not declare another.
+    encoding: of text that is not UTF-8 and does not declare another; names: of the names in archives that do not declare theirs.
     """
 
     columns: tuple[str, ...] = ()
     has_names: bool = True
     encoding: str = ""
+    names: str = ""
 
 
 UNEXPLAINED: Final = TableChoice()
@@ -370,7 +371,7 @@ UNEXPLAINED: Final = TableChoice()
 
 @dataclass(frozen=True, slots=True)
 class OddTable:
-    """A table whose columns were not recognised, or text whose encoding was not.
+    """A table whose columns were not recognised, text whose encoding was not, or an archive with names in one that is not declared.
 
     columns: their names, or numbers where nobody may see what stands there; chosen: how it was read, None if organisers have not said it.
     """
@@ -380,6 +381,7 @@ class OddTable:
     columns: tuple[str, ...] = ()
     encodings: tuple[str, ...] = ()
     chosen: TableChoice | None = None
+    is_archive: bool = False
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -436,13 +438,13 @@ class Report:
 
     @property
     def explained_tables(self) -> tuple[OddTable, ...]:
-        """A table whose encoding, and one whose columns organisers say; of several one that waits for its answer and shows its columns."""
+        """A text and an archive whose encoding, and a table whose columns organisers say; of several one that waits for its answer and shows its columns."""
 
         def key(each: OddTable) -> tuple[bool, bool, bool]:
             return bool(each.columns), each.chosen is None, each.role == PUBLIC
 
         waiting_last = sorted(self.tables, key=key)
-        return tuple({bool(each.columns): each for each in waiting_last}.values())
+        return tuple({(bool(each.columns), each.is_archive): each for each in waiting_last}.values())
 
     @property
     def has_clues(self) -> bool:

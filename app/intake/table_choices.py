@@ -1,4 +1,4 @@
-"""What organisers say of tables that do not say it themselves: what their columns hold, and their encoding."""
+"""What organisers say of files that do not say it themselves: what the columns of tables hold, and encodings."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,18 +11,27 @@ from app.intake.reports import COLUMNS, FLAG, OddTable, TableChoice
 
 
 class TableRequest(BaseModel):
-    """What each column of a table holds, in their order and empty for one that is not read, or the table's encoding."""
+    """What each column of a table holds, in their order and empty for one that is not read, or an encoding.
+
+    is_archive: whether the encoding is that of names in archives, and not of tables and other texts.
+    """
 
     columns: list[str] = []
     has_names: bool = True
     encoding: str = ""
+    is_archive: bool = False
 
     def after(self, odd_tables: Sequence[OddTable], before: TableChoice) -> TableChoice:
         """The choice for the table whose columns or encoding it is about, beside what was chosen before. Raises FieldsError."""
-        odd = next((each for each in odd_tables if bool(each.columns) == bool(self.columns)), odd_tables[0])
+        asked = (bool(self.columns), self.is_archive)
+        odd = next(
+            (each for each in odd_tables if (bool(each.columns), each.is_archive) == asked), odd_tables[0]
+        )
         if odd.encodings:
             if self.encoding not in odd.encodings:
                 raise FieldsError({"encoding": f"choose one of {', '.join(odd.encodings)}"})
+            if odd.is_archive:
+                return replace(before, names=self.encoding)
             return replace(before, encoding=self.encoding)
         if flaw := _flaw_of(self.columns, len(odd.columns), has_names=self.has_names):
             raise FieldsError({"columns": flaw})

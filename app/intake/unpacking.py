@@ -5,8 +5,9 @@ import os
 import re
 import shutil
 import time
+import unicodedata
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from errno import EACCES, EMLINK, ENAMETOOLONG, EOPNOTSUPP, EPERM, EXDEV
 from hashlib import file_digest, sha256
@@ -17,8 +18,9 @@ from typing import TYPE_CHECKING, Any, Final
 from app.images.decoding import MAX_PIXELS, PictureError, check_beginning, is_cut_off
 from app.images.matching import SUFFIXES
 from app.intake.formats.image_sets import set_of_archive
-from app.intake.reports import IMAGES, ROLES
+from app.intake.reports import IMAGES, ROLES, UNEXPLAINED, OddTable, TableChoice
 from heldout_scoring import Limits, Problem, Problems, Rule, SubmissionError
+from heldout_scoring.archives.members import ToolNames
 from heldout_scoring.archives.opening import is_archive, type_of, walk
 
 if TYPE_CHECKING:
@@ -46,6 +48,19 @@ _EVERY: Final = 0.5  # seconds between two notes of progress
 _LARGEST_FILE: Final = 1 << 30
 TOO_MANY_PIXELS: Final = f"the image has too many pixels; at most {MAX_PIXELS // 10**6} million are allowed"
 DIGEST: Final = 16  # bytes
+NAME_ENCODINGS: Final = (
+    "utf-8",
+    "cp850",
+    "cp437",
+    "windows-1252",
+    "mac_roman",
+    "cp866",
+    "gb18030",
+    "shift_jis",
+    "euc_kr",
+    "big5",
+)
+"""That names in archives may have which do not declare theirs: those of Windows by its language, and older ones of macOS."""
 # tags of EXIF data
 _ORIENTATION: Final = 0x0112
 _CAMERA: Final = (0x010F, 0x0110, 0x0131)  # its maker, its model, the program
@@ -160,6 +175,9 @@ class Unpacked:
         default_factory=list
     )  # files that were sent as pictures and are none by their names
     size: int = 0
+    odd_archives: list[OddTable] = field(
+        default_factory=list
+    )  # with names in an encoding that is not declared
 
     def root(self, role: str) -> Path:
         """The folder of a role; its name is that of the data set, which a development kit's folder has, too."""
@@ -172,7 +190,12 @@ class Unpacked:
 
 
 def unpack(
-    files: tuple[SentFile, ...], folder: Path, dataset: str, limits: ReadingLimits, progress: ProgressNotes
+    files: tuple[SentFile, ...],
+    folder: Path,
+    dataset: str,
+    limits: ReadingLimits,
+    progress: ProgressNotes,
+    choice: TableChoice = UNEXPLAINED,
 ) -> Unpacked:
     """Unpack all files. What cannot be unpacked becomes a problem; nothing is written outside the folder."""
     found = Unpacked(folder, dataset)
@@ -182,7 +205,7 @@ def unpack(
     for file in files:
         problems = found.problems[file.role]
         try:
-            for sent in _members(file, limits, problems):
+            for sent in _members(file, limits, found, choice):
                 _keep(found, file.role, sent, limits)
                 progress.note("unpacking", found.size)
         except SubmissionError as error:
@@ -232,7 +255,9 @@ def digest_of(content: bytes) -> bytes:
     return sha256(content).digest()[:DIGEST]
 
 
-def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Iterator[SentContent]:
+def _members(
+    file: SentFile, limits: ReadingLimits, found: Unpacked, choice: TableChoice
+) -> Iterator[SentContent]:
     """Every file of an archive or a folder, or the file itself. What is in an archive that is called like an image set is in a folder of that name."""
     if _SPREADSHEET.search(file.name) and not file.path.is_dir():
         raise SubmissionError(Problem("spreadsheet", _SAVE_AS, file.name))
@@ -243,6 +268,7 @@ def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Itera
         if not is_read:
             yield alone
             return
+    problems, tools = found.problems[file.role], ToolNames(choice.names or "utf-8")
     is_json = file.name.lower().endswith((".json.gz", ".json.xz"))
     above = "" if is_json or file.path.is_dir() else set_of_archive(file.name)
     for member in walk(
@@ -251,7 +277,7 @@ def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Itera
         problems,
         name=file.name,
         json=is_json,
-        names_of_tools=True,
+        of_tools=tools,
     ):
         if any(part in _OF_SYSTEMS or part.startswith(".") for part in member.name.split("/")):
             continue
@@ -264,6 +290,40 @@ def _members(file: SentFile, limits: ReadingLimits, problems: Problems) -> Itera
         else:
             message = "an archive or a compressed file within an archive or a folder; send it alone"
             problems.add(Problem("nested-archive", Rule(message), name))
+    if tools.undeclared:
+        _ask_for_names(file, tools, found, choice)
+
+
+def _ask_for_names(file: SentFile, tools: ToolNames, found: Unpacked, choice: TableChoice) -> None:
+    """Have organisers say how the names of an archive are encoded that does not declare it, if they may not be UTF-8 or were said not to be."""
+    is_utf_8 = _decodes(tools.undeclared, "utf-8")
+    if is_utf_8 and not (tools.is_of_windows or choice.names):
+        return
+    encodings = tuple(each for each in NAME_ENCODINGS if _decodes(tools.undeclared, each))
+    if choice.names not in encodings:
+        choice = UNEXPLAINED
+        if is_utf_8:
+            words = "names such as {} are not declared as UTF-8; they are read as such, unless you choose another encoding"
+            name = tools.undeclared[0].decode().replace("\\", "/")
+            found.problems[file.role].warn(Problem("name-encoding", Rule(words, name), file.name))
+    found.odd_archives.append(
+        OddTable(
+            file.role,
+            file.name,
+            encodings=encodings,
+            chosen=choice if choice.names else None,
+            is_archive=True,
+        )
+    )
+
+
+def _decodes(names: Sequence[bytes], encoding: str) -> bool:
+    """Whether these are names in letters in an encoding."""
+    try:
+        signs = "".join(name.decode(encoding) for name in names)
+    except UnicodeDecodeError:
+        return False
+    return all(sign.isascii() or unicodedata.category(sign)[0] in "LMNP" for sign in signs)
 
 
 def _kind_that_is_not_read(file: SentContent, *, is_read: bool) -> str | None:

@@ -9,7 +9,8 @@ from zlib import crc32
 import pytest
 
 from app.intake.inspecting import Wanted, inspect
-from app.intake.reports import Report, without_words
+from app.intake.reports import UNEXPLAINED, Report, TableChoice, without_words
+from app.intake.table_choices import TableRequest
 from app.intake.unpacking import ReadingLimits, SentFile
 from heldout_scoring.stored import from_plain
 from tests.pages.data_sets import coco_file, jpeg, zipped
@@ -20,7 +21,7 @@ LIMITS = ReadingLimits(unpacked=64 << 20, images=1000, boxes=1000)
 END = "send it as .zip, .tar, .tar.gz or .tar.xz"
 
 
-def read(folder: Path, *sent: tuple[str, str, bytes]) -> Report:
+def read(folder: Path, *sent: tuple[str, str, bytes], tables: TableChoice = UNEXPLAINED) -> Report:
     """The report on files, each given by role, name and content."""
     files = []
     for number, (role, name, content) in enumerate(sent):
@@ -28,7 +29,8 @@ def read(folder: Path, *sent: tuple[str, str, bytes]) -> Report:
         path.write_bytes(content)
         files.append(SentFile(role, name, path))
     (folder / "work").mkdir()
-    return from_plain(Report, json.loads(inspect(folder / "work", tuple(files), "birds", LIMITS, Wanted())))
+    wanted = Wanted(tables=tables)
+    return from_plain(Report, json.loads(inspect(folder / "work", tuple(files), "birds", LIMITS, wanted)))
 
 
 @pytest.mark.timeout(60)
@@ -136,6 +138,44 @@ def test_a_name_in_another_encoding_is_a_problem_with_a_way_out(tmp_path: Path) 
     assert (
         "not encoded as UTF-8, so that its letters are not known; give it a name in ASCII" in problem.message
     )
+
+
+NAMES = {
+    "bär": "cp850",
+    "Ärger": "windows-1252",
+    "猫犬": "gb18030",
+    "表": "shift_jis",
+    "кот": "cp866",
+    "猫": "gb18030",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_that_do_not_declare_their_encoding_are_asked_for_and_read_as_chosen(
+    tmp_path: Path, name: str
+) -> None:
+    raw = name.encode(NAMES[name])
+    packed = bytearray(
+        zipped({f"{'X' * len(raw)}/a.jpg": jpeg(), "dog/b.jpg": jpeg(shade=1)}).replace(b"X" * len(raw), raw)
+    )
+    for place in range(len(packed)):
+        if packed[place : place + 4] == b"PK\1\2":
+            packed[place + 5] = 0  # of FAT, as programs for Windows say
+    archive = ("public", "a.zip", bytes(packed))
+
+    for folder in ("1", "2"):
+        (tmp_path / folder).mkdir()
+
+    asked = read(tmp_path / "1", archive)
+    [odd] = asked.explained_tables
+    choice = TableRequest(encoding=NAMES[name], is_archive=True).after([odd], TableChoice())
+    found = read(tmp_path / "2", archive, tables=choice)
+
+    assert "name-encoding" in {each.code for each in (*asked.problems, *asked.warnings)}
+    assert (odd.is_archive, odd.chosen, NAMES[name] in odd.encodings) == (True, None, True)
+    assert found.problems == ()
+    assert sorted(each.found for each in found.classes) == sorted((name, "dog"))
+    assert [each.chosen for each in found.explained_tables] == [choice]
 
 
 @pytest.mark.parametrize("role", ["images", "hidden"])

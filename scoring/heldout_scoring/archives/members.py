@@ -113,21 +113,31 @@ _SURROGATE = re.compile("[\ud800-\udfff]")  # a byte that is not UTF-8
 
 
 @dataclass(slots=True)
-class Names:
-    """The names so far in one archive.
+class ToolNames:
+    """Names as any program writes them: with backslashes for slashes, and in a zip in an encoding that is not declared.
 
-    are_of_tools: as any program writes them: with backslashes for slashes, and in a zip in UTF-8 that is not declared.
+    encoding: of these; undeclared: those that are not ASCII, as they stand there; is_of_windows: whether a program for it, which by the standard
+    writes UTF-8 where it declares it alone, has written one of them.
     """
+
+    encoding: str = "utf-8"
+    undeclared: list[bytes] = field(default_factory=list)
+    is_of_windows: bool = False
+
+
+@dataclass(slots=True)
+class Names:
+    """The names so far in one archive. of_tools: how they are read if any program may have written them."""
 
     limits: Limits
     problems: Problems
-    are_of_tools: bool = False
+    of_tools: ToolNames | None = None
     _files: dict[str, str] = field(default_factory=dict)
     _folders: dict[str, str] = field(default_factory=dict)
 
     def accept(self, name: str, *, folder: bool) -> str | None:
         """The normalised name, without './' and '//'; None for an invalid one, which becomes a problem."""
-        if self.are_of_tools:
+        if self.of_tools:
             name = name.replace("\\", "/")
         problem = _fault(name, self.limits) or _fault_of_a_file(name, folder=folder)
         if problem is None:

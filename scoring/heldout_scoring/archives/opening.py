@@ -11,7 +11,7 @@ from typing import BinaryIO, Final, NoReturn
 from ..data.description import Limits
 from ..errors import Problem, Problems, Rule, SubmissionError, named, shown
 from . import tarballs, zips
-from .members import GZIP, XZ, Codec, Member, Meter, Names, Plain, Stream, Unpacked
+from .members import GZIP, XZ, Codec, Member, Meter, Names, Plain, Stream, ToolNames, Unpacked
 
 
 def folder_members(folder: Path, meter: Meter, names: Names) -> Iterator[Member]:
@@ -102,16 +102,16 @@ def walk(
     *,
     name: str | None = None,
     json: bool = False,
-    names_of_tools: bool = False,
+    of_tools: ToolNames | None = None,
 ) -> Iterator[Member]:
     """Every file of an archive or a plain folder, in order; each must be read before the next is requested.
 
     meter: counts what is read, or the limits of a new one; name: the archive's name as uploaded, if it differs from that of the path; json: a JSON file, compressed or not, counts as an
-    archive of this one file; names_of_tools: as in `Names`. A member with an invalid name or type becomes
+    archive of this one file; of_tools: as in `Names`. A member with an invalid name or type becomes
     a problem and is left out. Raises SubmissionError when the archive as a whole cannot be trusted, PathError when it cannot be opened.
     """
     meter = Meter.of(path, meter) if isinstance(meter, Limits) else meter
-    names = Names(meter.limits, problems, names_of_tools)
+    names = Names(meter.limits, problems, of_tools)
     if path.is_dir():
         yield from folder_members(path, meter, names)
         return

@@ -15,7 +15,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipInfo
 from zlib import crc32
 
 from ..errors import Problem, Rule, SubmissionError, shown
-from .members import Member, Meter, Names, igzip
+from .members import Member, Meter, Names, ToolNames, igzip
 
 _END: Final = struct.Struct("<4s4H2LH")
 _END_MAGIC: Final = b"PK\x05\x06"
@@ -41,6 +41,7 @@ _METHODS: Final = {
 _ENCRYPTED: Final = 0x1 | 0x40 | 0x2000
 _SIZES_FOLLOW: Final = 0x8
 _UTF_8: Final = 0x800
+_OF_WINDOWS: Final = (0, 11)  # systems of programs that declare UTF-8: with FAT or NTFS
 _DESCRIPTORS: Final[tuple[int, ...]] = (0, 12, 16, 20, 24)  # bytes behind a member whose sizes follow it
 _NONE: Final[tuple[int, ...]] = (0,)
 _UNICODE_NAME: Final = 0x7075
@@ -70,7 +71,7 @@ def members(file: BinaryIO, meter: Meter, names: Names) -> Iterator[Member]:
     infos, end = _directory(file, meter)
     for info in infos:
         meter.allow_member(info.orig_filename, info.file_size)
-    meant = _name_as_meant if names.are_of_tools else _name_as_declared
+    meant = partial(_name_as_meant, names.of_tools) if names.of_tools else _name_as_declared
     extents = [
         _extent(file, info, meant(info)) for info in sorted(infos, key=lambda info: info.header_offset)
     ]
@@ -201,18 +202,22 @@ def _name_as_declared(info: ZipInfo) -> str:
     return info.orig_filename
 
 
-def _name_as_meant(info: ZipInfo) -> str:
-    """The name of an entry with slashes, in Unicode if an extra field has it so, or else in UTF-8 also where that is not declared.
+def _name_as_meant(tools: ToolNames, info: ZipInfo) -> str:
+    """The name of an entry with slashes, in Unicode if an extra field or a flag has it so, or else in the encoding of tools.
 
     Raises SubmissionError if the extra field is of another name.
     """
-    raw = info.orig_filename.encode("utf-8" if info.flag_bits & _UTF_8 else "cp437")
+    is_declared = info.flag_bits & _UTF_8 != 0
+    raw = info.orig_filename.encode("utf-8" if is_declared else "cp437")
     for kind, content in _extra_fields(info.extra):
         if kind == _UNICODE_NAME:
             if content[1:5] != crc32(raw).to_bytes(4, "little"):
                 raise _malformed(_TWO_NAMES)
-            raw = content[5:]
-    return raw.decode("utf-8", "surrogateescape").replace("\\", "/")
+            raw, is_declared = content[5:], True
+    if not is_declared and not raw.isascii():
+        tools.undeclared.append(raw)
+        tools.is_of_windows |= info.create_system in _OF_WINDOWS
+    return raw.decode("utf-8" if is_declared else tools.encoding, "surrogateescape").replace("\\", "/")
 
 
 def _extra_fields(extra: bytes) -> Iterator[tuple[int, bytes]]:

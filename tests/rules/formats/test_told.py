@@ -7,6 +7,7 @@ from unicodedata import normalize
 import numpy as np
 import pytest
 
+from app.intake.reports import TableChoice
 from tests.pages.data_sets import Files, coco, coco_file, jpeg
 from tests.rules.formats import test_labelme as labelme
 from tests.rules.formats.builders import png, read
@@ -150,3 +151,23 @@ def test_the_end_of_a_long_path_of_a_hidden_set_is_not_shown(tmp_path: Path) -> 
         True,
         [],
     )
+
+
+@pytest.mark.parametrize("kind", ["YOLO", "masks", "folders"])
+def test_a_list_of_classes_is_read_in_the_encoding_that_was_chosen(kind: str, tmp_path: Path) -> None:
+    names = "bär\nlöwe\n".encode("cp1252")
+    files: Files = {**masks(), "classes.txt": names}
+    if kind == "YOLO":
+        files = {"classes.txt": names, "a.jpg": jpeg(), "a.txt": b"0 0.5 0.5 0.1 0.1\n"}
+    elif kind == "folders":
+        files = {"classes.txt": names, "bär/a.jpg": jpeg(), "löwe/b.jpg": jpeg(shade=1)}
+    for folder in ("1", "2"):
+        (tmp_path / folder).mkdir()
+
+    asked = read(tmp_path / "1", files)
+    found = read(tmp_path / "2", files, tables=TableChoice(encoding="windows-1252"))
+
+    assert asked.problems[0].startswith(
+        "classes.txt:1: this line is not UTF-8; save the file as text in UTF-8, or choose"
+    )
+    assert (found.problems, found.truth.lists.classes) == ([], ("bär", "löwe"))
