@@ -419,17 +419,16 @@ def _consequences(
 
 
 def _read(platform: Platform, request: TreeImport, problems: Problems) -> heldout_scoring.GroundTruth:
-    """Read the annotation, as data sets are read if it is no plain tree and no plain JSON. Raises heldout_scoring.TreeError.
+    """Read the annotation, as data sets are read if it is no plain tree. Raises heldout_scoring.TreeError.
 
     problems: where its warnings are collected.
     """
+    if not request.tree.is_dir():
+        return _read_as_data_set(platform, request, problems)
     odd = Problems()
     try:
-        if request.tree.is_dir():
-            truth = heldout_scoring.read_tree(request.tree, request.image_set, problems=odd)
-        else:
-            truth = heldout_scoring.GroundTruth.from_coco(request.tree, image_set=request.image_set)
-    except (heldout_scoring.TreeError, heldout_scoring.SubmissionError) as error:
+        truth = heldout_scoring.read_tree(request.tree, request.image_set, problems=odd)
+    except heldout_scoring.TreeError as error:
         return _read_as_data_set(platform, request, problems, error)
     problems.join(odd)
     return truth
@@ -439,7 +438,7 @@ def _read_as_data_set(
     platform: Platform,
     request: TreeImport,
     problems: Problems,
-    error: heldout_scoring.TreeError | heldout_scoring.SubmissionError,
+    error: heldout_scoring.TreeError | None = None,
 ) -> heldout_scoring.GroundTruth:
     """Read what organisers may send in the browser. Raises TreeError; error: of the library, which names what is wrong with a plain tree."""
     settings = platform.settings
@@ -469,7 +468,7 @@ def _read_as_data_set(
         names = ", ".join(each.name for each in sets)
         message = f"expected one image set called {request.image_set}, found {names}"
         raise heldout_scoring.TreeError(
-            (heldout_scoring.Problem("no-set", message),) if sets else error.problems
+            error.problems if error and not sets else (heldout_scoring.Problem("no-set", message),)
         )
     if _is_held_out(request, phase) and (rule := called_by_class(named[0])):
         raise heldout_scoring.TreeError((heldout_scoring.Problem(ODD_NAME, rule),))

@@ -653,6 +653,28 @@ def test_columns_of_a_table_are_said_on_its_page_and_in_the_api(place: Place) ->
     assert (asked.status_code, place.view(public)["state"]) == (202, "read")
 
 
+def test_the_encoding_of_names_in_an_archive_is_said_on_its_page(place: Place) -> None:
+    names = {name: jpeg(shade=shade) for shade, name in enumerate(("XX/a.jpg", "dog/b.jpg"))}
+    archive = zipped(names).replace(b"XX", "bü".encode("cp850"))
+    sent = place.send(place.challenge(), ("public", "a.zip", archive))
+    view = place.read(sent)
+    address, page = f"/organise/data-sets/{sent}", {"Accept": "text/html"}
+
+    shown = place.organiser.get(address, headers=page).text
+    refused = place.organiser.post(
+        f"{address}/tables", data={"encoding": "no", "is_archive": "true"}, headers=page
+    )
+    chosen = place.organiser.post(
+        f"{address}/tables", data={"encoding": "cp850", "is_archive": "true"}, headers=page
+    )
+    do_all(place.platform)
+
+    assert (view["state"], refused.status_code, chosen.status_code) == ("invalid", 422, 303)
+    assert "How are the names in a.zip to be read?" in shown
+    assert [each["name"] for each in place.view(sent)["report"]["sets"][0]["classes"]] == ["bü", "dog"]
+    assert "a.zip is read as you said; change the encoding" in place.organiser.get(address, headers=page).text
+
+
 @pytest.mark.sampled
 def test_a_report_on_hidden_annotation_names_the_rule_and_quotes_nothing(place: Place) -> None:
     code = place.challenge()
