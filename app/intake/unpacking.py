@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from app.images.decoding import MAX_PIXELS, PictureError, check_beginning, is_cut_off
 from app.images.matching import SUFFIXES
-from app.intake.formats.image_sets import set_of_archive
+from app.intake.formats.image_sets import folder_of_archive
 from app.intake.reports import IMAGES, ROLES, UNEXPLAINED, OddTable, TableChoice
 from heldout_scoring import Limits, Problem, Problems, Rule, SubmissionError
 from heldout_scoring.archives.members import ToolNames
@@ -258,7 +258,7 @@ def digest_of(content: bytes) -> bytes:
 def _members(
     file: SentFile, limits: ReadingLimits, found: Unpacked, choice: TableChoice
 ) -> Iterator[SentContent]:
-    """Every file of an archive or a folder, or the file itself. What is in an archive that is called like an image set is in a folder of that name."""
+    """Every file of an archive or a folder, or the file itself. What is in an archive that is called like an image set is in a folder of its name."""
     if _SPREADSHEET.search(file.name) and not file.path.is_dir():
         raise SubmissionError(Problem("spreadsheet", _SAVE_AS, file.name))
     if not file.path.is_dir():
@@ -270,7 +270,7 @@ def _members(
             return
     problems, tools = found.problems[file.role], ToolNames(choice.names or "utf-8")
     is_json = file.name.lower().endswith((".json.gz", ".json.xz"))
-    above = "" if is_json or file.path.is_dir() else set_of_archive(file.name)
+    above = "" if is_json or file.path.is_dir() else folder_of_archive(file.name)
     for member in walk(
         file.path,
         limits.of_an_archive,
@@ -354,7 +354,7 @@ def _keep(found: Unpacked, role: str, sent: SentContent, limits: ReadingLimits) 
             found.others.append(name)
         return
     target = found.root(role) / name
-    if target.is_file():
+    if os.path.isfile(target):  # noqa: PTH113 - Path.is_file raises where a name is too long
         found.problems[role].add(Problem("duplicate", _TWICE, name))
     else:
         _write(target, sent, found.problems[role])

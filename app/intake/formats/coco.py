@@ -212,14 +212,16 @@ def _look_at_annotations(annotations: "Iterable[CocoEntry]", warn: Callable[[str
                     place=_place(each),
                 ),
             )
-        if isinstance(each.attributes, dict) and each.attributes.get("rotation"):
+        if each.rotation or (isinstance(each.attributes, dict) and each.attributes.get("rotation")):
             rotated += 1
             first.setdefault("rotated", each)
         if not each.has_mask:
             without += 1
             first.setdefault("without", each)
     if rotated:
-        words = f"{rotated:,} of {total:,} boxes have an angle ('rotation' in 'attributes'), which is left out: they are upright"
+        words = (
+            f"{rotated:,} of {total:,} boxes have an angle ('rotation'), which is left out: they are upright"
+        )
         warn("rotated-box", Rule(words, place=_place(first["rotated"])))
     if 0 < without < total:
         words = (

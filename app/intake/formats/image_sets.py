@@ -6,6 +6,7 @@ may be one of a class, such as `test tube` with pictures in it, is a set only if
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
@@ -37,18 +38,21 @@ _PARTED: Final = re.compile(r"(?<![a-z])(hold|held)[\W_]+(out)(?![a-z])")
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+")
 _KNOWN: Final = "|".join(sorted({*_SETS, *_BESIDE}, key=len, reverse=True))
 _COMPOUND: Final = re.compile(rf"({_KNOWN})((?:{_KNOWN})*)")  # as testdata, and trainannot of SegNet
-_COPY: Final = re.compile(r" \(\d+\)(?=\.\w+$)")  # what browsers add to the name of a second download
+_ENDING: Final = re.compile(
+    r"( \(\d+\))?(\.tar)?\.\w+$"
+)  # of an archive, and what browsers add to the name of a second download
 _LONGEST_NUMBER: Final = 2  # digits behind a word that belong to the name of a set; more are a year
 
 
-def words_of(name: str) -> list[str]:
+@lru_cache(4096)
+def words_of(name: str) -> tuple[str, ...]:
     """The words and numbers in a name, with lower case; compounds of words that are about sets in their parts.
 
     >>> words_of("TestImages"), words_of("image_info_test-dev2017"), words_of("valtest hold-out contest")
-    (['test', 'images'], ['image', 'info', 'test', 'dev', '2017'], ['val', 'test', 'holdout', 'contest'])
+    (('test', 'images'), ('image', 'info', 'test', 'dev', '2017'), ('val', 'test', 'holdout', 'contest'))
     """
     text = _PARTED.sub(r"\1\2", _JOINED.sub(" ", normalize("NFKC", name)).casefold())
-    return [part for word in _WORD.findall(text) for part in _parts_of(word)]
+    return tuple(part for word in _WORD.findall(text) for part in _parts_of(word))
 
 
 def _parts_of(word: str) -> Iterator[str]:
@@ -92,15 +96,14 @@ def set_of_folder(name: str) -> str:
     return _set_in(words) if is_set else ""
 
 
-def set_of_archive(name: str) -> str:
-    """The image set that an archive is called by; empty if its name has none. What is in it may name others.
+def folder_of_archive(name: str) -> str:
+    """The folder that an archive stands for if it is called like an image set, else none. What is in it may name others.
 
-    >>> [set_of_archive(name) for name in ("val (1).zip", "task_train-2026_01_02-coco 1.0.tar.gz", "birds test 2.zip", "val-test.zip", "cats.zip")]
-    ['val', 'train', 'test2', 'val-test', '']
-    >>> set_of_archive("test_challenge.zip")
-    'test-challenge'
+    >>> [folder_of_archive(name) for name in ("val (1).zip", "task_train-2026_01_02-coco 1.0.tar.gz", "val-test.zip", "cats.zip")]
+    ['val', 'task_train-2026_01_02-coco 1.0', 'val-test', '']
     """
-    return set_of(_COPY.sub("", name), "")
+    stem = _ENDING.sub("", name.replace("\\", "/").rpartition("/")[2])
+    return stem if set_of(stem, "") else ""
 
 
 def is_one_set(name: str) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 
 from app.images.matching import OTHER_SUFFIXES
 from app.intake.formats import class_folders, coco, cvat, development_kit, label_images, labelme, table, yolo
-from app.intake.formats.image_sets import is_one_set, says_test, set_of_folder
+from app.intake.formats.image_sets import is_one_set, says_test, set_of
 from app.intake.formats.reading import (
     ANNOTATION_SUFFIXES,
     CLASS_FOLDERS,
@@ -137,12 +137,15 @@ def _refuse_other_sets(reading: Reading, sets: Sequence[AnnotatedSet]) -> None:
     for each in sets:
         source = PurePosixPath(each.source)
         for above in (source, *source.parents):
-            if is_one_set(above.name) and (reading.root / above).is_dir():
+            if is_one_set(set_of(above.name, "")) and (reading.root / above).is_dir():
                 below.setdefault(above, []).append(each)
     for folder, some in below.items():
-        own = set_of_folder(folder.name)
-        if not is_told and all(says_test(each.name) != says_test(own) for each in some):
-            names = " and ".join(sorted({each.name for each in some}))
+        own, found = set_of(folder.name, ""), sorted({each.name for each in some})
+        is_clear = (
+            is_one_set(folder.name) or len(found) == 1
+        )  # else it has a whole data set, and the word is about that
+        if not is_told and is_clear and all(says_test(name) != says_test(own) for name in found):
+            names = " and ".join(found)
             words = f"this is the image set {names}, but the folder or archive that it is in is called like the image set {own}; call both alike"
             reading.problems.add(Problem("other-set", Rule(words), some[0].source))
 

@@ -129,7 +129,7 @@ def test_rotated_boxes_are_told_with_their_count(tmp_path: Path) -> None:
     )
 
     assert [each for each in found.warnings if "angle" in each] == [
-        "a.json: annotations[1], id 2: 2 of 3 boxes have an angle ('rotation' in 'attributes'), which is left out: they are upright"
+        "a.json: annotations[1], id 2: 2 of 3 boxes have an angle ('rotation'), which is left out: they are upright"
     ]
 
 

@@ -152,6 +152,8 @@ def test_archives_of_one_name_say_what_to_call_them(tmp_path: Path) -> None:
     [
         ("test.zip", "train", "this is the image set train, but the folder or archive that it is in is called like the image set test"),
         ("train.zip", "test", "this is the image set test, but the folder or archive that it is in is called like the image set train"),
+        ("birds testing.zip", "val", "this is the image set val, but the folder or archive that it is in is called like the image set test"),
+        ("train_val_test.zip", "val", ""),
         ("train.zip", "val", ""),
         ("birds.zip", "train", ""),
     ],
@@ -171,13 +173,18 @@ def test_an_archive_that_contradicts_what_is_in_it_is_a_problem(
     assert [said in each and said != "" for each in found.problems] == [True] * (said != "")
 
 
-def test_an_archive_with_all_sets_may_be_called_like_one(tmp_path: Path) -> None:
-    names = ("train", "valid", "test")
+@pytest.mark.parametrize(
+    ("archive", "names"),
+    [("test.zip", ("train", "val", "test")), ("road testing 2.zip", ("train", "val"))],
+)
+def test_an_archive_with_several_sets_may_be_called_like_one(
+    archive: str, names: tuple[str, ...], tmp_path: Path
+) -> None:
     files = {f"{name}/_annotations.csv": f"image,label\n{name}.jpg,cat\n".encode() for name in names}
 
-    found = read_archives(tmp_path, ("public", "test.zip", files))
+    found = read_archives(tmp_path, ("public", archive, files))
 
-    assert (found.problems, {each.name for each in found.report.sets}) == ([], {"train", "val", "test"})
+    assert (found.problems, {each.name for each in found.report.sets}) == ([], {*names})
 
 
 @pytest.mark.parametrize("folder", ["train/", ""])

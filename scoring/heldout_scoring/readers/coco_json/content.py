@@ -16,7 +16,7 @@ from .records import (
     parse_json,
 )
 
-_FIELDS: Final = ("id", "image_id", "bbox", "iscrowd", "attributes")
+_FIELDS: Final = ("id", "image_id", "bbox", "iscrowd", "attributes", "rotation")
 OBJECTS: Final = "objects"
 """The kind of entries that are read."""
 _KINDS: Final = {"caption": "captions", "segments_info": "panoptic segmentation", "keypoints": "keypoints"}
@@ -33,6 +33,7 @@ class CocoEntry(NamedTuple):
     bbox: Any
     iscrowd: Any
     attributes: Any
+    rotation: Any
 
 
 @dataclass(frozen=True, slots=True)
