@@ -123,7 +123,7 @@ def test_images_of_one_name_in_two_folders_stay_two(tmp_path: Path) -> None:
 def test_another_encoding_is_a_problem_that_names_the_line_and_those_that_fit(tmp_path: Path) -> None:
     [said] = table(tmp_path, f"{OWN}a.jpg,cat,1,1,9,9\na.jpg,Bär,1,1,9,9\n".encode("cp1252")).problems
 
-    assert said.startswith("boxes.csv:3: this line is not UTF-8; save the file in UTF-8, or choose ")
+    assert said.startswith("boxes.csv:3: this line is not UTF-8; save the table as CSV in UTF-8, or choose ")
     assert "windows-1252" in said
 
 
