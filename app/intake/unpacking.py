@@ -20,8 +20,7 @@ from app.images.matching import SUFFIXES
 from app.intake.formats.image_sets import folder_of_archive
 from app.intake.reports import IMAGES, ROLES, UNEXPLAINED, OddTable, TableChoice
 from heldout_scoring import Limits, Problem, Problems, Rule, SubmissionError
-from heldout_scoring.archives.members import ToolNames
-from heldout_scoring.archives.opening import is_archive, type_of, walk
+from heldout_scoring.archives.opening import ToolNames, is_archive, type_of, walk
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -11,7 +11,8 @@ from typing import BinaryIO, Final, NoReturn
 from ..data.description import Limits
 from ..errors import Problem, Problems, Rule, SubmissionError, named, shown
 from . import tarballs, zips
-from .members import GZIP, XZ, Codec, Member, Meter, Names, Plain, Stream, ToolNames, Unpacked
+from .members import GZIP, XZ, Codec, Member, Meter, Names, Plain, Stream, Unpacked
+from .members import ToolNames as ToolNames  # noqa: PLC0414 - for those who open archives
 
 
 def folder_members(folder: Path, meter: Meter, names: Names) -> Iterator[Member]:
