@@ -31,13 +31,15 @@ from app.core.access import require_active
 from app.core.names import check_name
 from app.images import making
 from app.images.making import ImportedImages
+from app.intake.class_choices import problem_in_files
 from app.intake.comparing import compare
+from app.intake.findings import add_clues, add_findings
 from app.intake.formats.class_folders import called_by_class
 from app.intake.formats.image_names import public_names
-from app.intake.formats.reading import Reading
+from app.intake.formats.reading import COCO, VOC, AnnotatedSet, Reading
 from app.intake.formats.recognition import format_of, read_annotation
-from app.intake.reports import ODD_NAME, PUBLIC
-from app.intake.unpacking import ProgressNotes, ReadingLimits, SentFile, unpack
+from app.intake.reports import HIDDEN, ODD_NAME, PUBLIC
+from app.intake.unpacking import ProgressNotes, ReadingLimits, SentFile, Unpacked, unpack
 from app.jobs import events
 from app.models import (
     AuditRecord,
@@ -52,7 +54,7 @@ from app.models import (
 from app.platform import Platform
 from app.results import ladder
 from app.storage import digest_of, owner_of
-from heldout_scoring import Problems
+from heldout_scoring import Problem, Problems
 from heldout_scoring.evaluation import columns_of, missing_truth
 
 
@@ -223,6 +225,7 @@ def import_tree(platform: Platform, request: TreeImport) -> Imported:
     truth = _read(platform, request, problems)
     if truth.lists.class_numbers:
         request = replace(request, files=_file_names(request.tree))
+    problems.join(_look_at(platform, request, truth))
     consequences = _consequences(platform, request, truth)
     imported = import_truth(platform, request, truth)
     told = (*imported.warnings, *map(str, problems.warnings), *consequences)
@@ -468,14 +471,34 @@ def _read_as_data_set(
         names = ", ".join(each.name for each in sets)
         message = f"expected one image set called {request.image_set}, found {names}"
         raise heldout_scoring.TreeError(
-            error.problems if error and not sets else (heldout_scoring.Problem("no-set", message),)
+            error.problems if error and not sets else (Problem("no-set", message),)
         )
     if _is_held_out(request, phase) and (rule := called_by_class(named[0])):
-        raise heldout_scoring.TreeError((heldout_scoring.Problem(ODD_NAME, rule),))
+        raise heldout_scoring.TreeError((Problem(ODD_NAME, rule),))
     for warning in reading.problems.warnings:
         problems.warn(warning)
     lists = replace(named[0].truth.lists, image_set=request.image_set)
     return heldout_scoring.GroundTruth.of(lists, named[0].truth.tables)
+
+
+def _look_at(platform: Platform, request: TreeImport, truth: heldout_scoring.GroundTruth) -> Problems:
+    """Return warnings of what may not be meant, as the report on a data set has them. Raises heldout_scoring.TreeError for names that results cannot have."""
+    with platform.transaction() as session:
+        phase = challenges.phase_of(session, request.challenge, request.image_set)
+    role = HIDDEN if _is_held_out(request, phase) else PUBLIC
+    layout = COCO if truth.lists.class_numbers else VOC
+    found = AnnotatedSet(request.image_set, layout, request.tree.name, truth, request.files)
+    if layout == VOC and {1, 3} - missing_truth(truth).keys():  # whose results have a file for each class
+        named = [(name, problem_in_files(name)) for name in truth.lists.classes]
+        wrong = [Problem("class-name", f"{name}: this class {problem}") for name, problem in named if problem]
+        if wrong:
+            raise heldout_scoring.TreeError(wrong)
+    unpacked = Unpacked(request.tree, truth.lists.dataset)
+    sets: dict[str, list[AnnotatedSet]] = {PUBLIC: [], HIDDEN: []}
+    sets[role] = [found]
+    add_findings(unpacked, sets, ())
+    add_clues(unpacked, sets[HIDDEN])
+    return unpacked.problems[role]
 
 
 def _protocol(request: TreeImport, description: heldout_scoring.Description) -> str:

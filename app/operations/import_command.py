@@ -17,6 +17,7 @@ from app.intake import importing
 from app.intake.importing import NONE, Imported, NoImages, TreeImport, parse_date
 from app.models import Disclosure, ImageMode, Quota
 from app.operations.command_settings import platform_of_installation
+from app.web.formats import plural
 
 console = Console(soft_wrap=True)
 problems = Console(stderr=True, soft_wrap=True)
@@ -43,7 +44,8 @@ def import_tree(
     tree: Annotated[
         Path,
         typer.Argument(
-            help="a development-kit tree (Annotations, ImageSets, …), or COCO's instances.json", exists=True
+            help="a development-kit tree (Annotations, ImageSets, …), COCO's instances.json, or what else tools export",
+            exists=True,
         ),
     ],
     *,
@@ -155,7 +157,7 @@ def import_tree(
     except heldout_scoring.TreeError as error:
         for problem in error.problems:
             problems.print(str(problem), markup=False, highlight=False)
-        problems.print(f"{len(error.problems)} problems; nothing was loaded")
+        problems.print(f"{plural(len(error.problems), 'problem')}; nothing was loaded")
         raise typer.Exit(1) from None
     except ValueError as error:
         problems.print(str(error), markup=False, highlight=False)

@@ -50,6 +50,30 @@ def test_what_the_browser_takes_is_imported(
     assert all((tree / name).read_bytes() == content for name, content in files.items())
 
 
+def test_what_may_not_be_meant_is_told_of_trees_and_of_json_as_of_data_sets(
+    platform: Platform, tmp_path: Path
+) -> None:
+    shares = [{**each, "bbox": [0.1, 0.1, 0.4, 0.4], "area": 0.16} for each in coco()["annotations"]]
+    tree = written(tmp_path / "birds", kit(folder=""))
+    page = written(tmp_path, {"test.json": coco_file(annotations=shares)}) / "test.json"
+
+    of_tree = import_tree(platform, TreeImport(tree, "told-tree", "test", protocol="voc2012")).warnings
+    of_json = import_tree(platform, TreeImport(page, "told-json", "test")).warnings
+
+    assert any("95 % interval" in each for each in of_tree)
+    assert any("between 0 and 1" in each for each in of_json)
+
+
+def test_a_class_that_no_file_of_results_can_be_called_by_is_not_imported(
+    platform: Platform, tmp_path: Path
+) -> None:
+    table = b"image,class,left,top,right,bottom\na.jpg," + "鳥".encode() * 67 + b",1,1,9,9\n"
+    tree = written(tmp_path, {"test.csv": table}) / "test.csv"
+
+    with pytest.raises(TreeError, match="cannot stand in the name of a file of results: it has 201 bytes"):
+        import_tree(platform, TreeImport(tree, "told-class", "test", protocol="voc2012"))
+
+
 @pytest.mark.parametrize(
     ("disclosure", "files"),
     [(Disclosure.FULL, {"1": "x/one.jpg", "2": "y/two.jpg"}), (None, {"1": "one.jpg", "2": "two.jpg"})],

@@ -53,7 +53,7 @@ def read(reading: Reading) -> Iterator[AnnotatedSet]:
 def _read_file(reading: Reading, path: Path, found: DrawnSet) -> None:
     name = reading.name(path)
     try:
-        page = json.loads(path.read_bytes(), object_pairs_hook=_object_of)
+        page = json.loads(reading.text(path), object_pairs_hook=_object_of)
     except _DoubledError as error:
         rule = Rule("an object has the field '{}' twice; leave one out", error)
         reading.problems.add(Problem("doubled-field", rule, name))

@@ -14,6 +14,8 @@ from tests.rules.formats.scenes import as_csv, as_voc, as_yolo, scenes
 NAMES = "bär\ncat\n".encode("cp1252")
 CVAT = """<annotations><image id="0" name="a.jpg" width="64" height="48"><box label="bär" xtl="1" ytl="1" xbr="9" ybr="9"/></image>
 <image id="1" name="b.jpg" width="64" height="48"><box label="cat" xtl="1" ytl="1" xbr="9" ybr="9"/></image></annotations>"""
+LABELME = """{"shapes": [{"label": "bär", "points": [[1, 1], [9, 9]], "shape_type": "rectangle"}],
+"imagePath": "a.jpg", "imageHeight": 40, "imageWidth": 50}"""
 
 
 def in_cp1252(files: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -29,6 +31,7 @@ FILES: Mapping[str, Mapping[str, bytes]] = {
     "yolo": in_cp1252(as_yolo(scenes(6))),
     "csv": in_cp1252(as_csv(scenes(6))),
     "cvat": in_cp1252({"annotations.xml": CVAT.encode()}),
+    "labelme": in_cp1252({"a.json": LABELME.encode(), "a.jpg": jpeg()}),
     "masks": {"masks/a.png": png(np.eye(9)), "masks/b.png": png(2 * np.eye(9)), "classes.txt": NAMES},
     "folders": {
         "cat/a.jpg": jpeg(),
