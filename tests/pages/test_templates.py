@@ -295,6 +295,25 @@ def test_pages_load_at_most_thirty_kilobytes_of_style_before_compression() -> No
     assert {name: size for name, size in heaviest.items() if size > 30 * 1024} == {}
 
 
+def test_a_page_loads_a_style_sheet_with_each_class_that_has_a_style() -> None:
+    comments_and_exceptions = re.compile(r"/\*.*?\*/|:not\([^()]*(?:\([^()]*\)[^()]*)*\)", re.DOTALL)
+    styled = {
+        path.name: set(re.findall(r"\.([a-z][a-z0-9-]*)", comments_and_exceptions.sub("", path.read_text())))
+        for path in (ROOT / "static").glob("*.css")
+    }
+    somewhere = frozenset().union(*styled.values())
+    plain: set[str] = set()
+    for _, text, _ in pages():
+        sheets = re.findall(r'href="/static/([^"]+[.]css)"', text)
+        used = set(" ".join(re.findall(r'class="([^"]*)"', text)).split())
+        if sheets:
+            plain |= (used & somewhere) - set().union(*(styled[sheet] for sheet in sheets))
+
+    assert plain <= {
+        "answer", "date", "fields", "figure", "hint", "intro", "key", "line-icon", "of-team", "plain-words", "sample",
+    }  # fmt: skip # they have a style on other pages, for something else
+
+
 def test_the_style_sheet_of_all_pages_stays_small_and_in_layers() -> None:
     style = (ROOT / "static" / "style.css").read_text()
 
