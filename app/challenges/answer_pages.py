@@ -18,6 +18,7 @@ from app.web.dependencies import (
 )
 from app.web.forms import Form, TheForm
 from app.web.markdown import foreign_images
+from app.web.route_marks import marked
 
 router = APIRouter(prefix="/organise/threads/{thread_id}", dependencies=[requires(Action.ORGANISE)])
 
@@ -29,6 +30,7 @@ def answer_form(request: Request, thread_id: int) -> Response:
 
 
 @router.post("/publish", dependencies=[limited(Limited.CHANGE)])
+@marked(done="The answer is published.")
 def publish(
     request: Request, platform: ThePlatform, actor: CurrentActor, thread_id: int, form: TheForm
 ) -> Response:
@@ -50,6 +52,7 @@ def publish(
 
 
 @router.post("/unpublish")
+@marked(done="The published answer is deleted.")
 def unpublish(platform: ThePlatform, actor: CurrentActor, thread_id: int) -> Response:
     """Delete what is published of a question."""
     answers.unpublish(platform, actor, thread_id)

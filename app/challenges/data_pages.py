@@ -108,6 +108,7 @@ def _list(request: Request, platform: Platform, actor: Actor, challenge: str, fo
 
 
 @router.post("/organise/challenges/{challenge}/pictures-from", dependencies=[ORGANISE])
+@marked(done="Saved: where participants get the images.")
 def say_pictures(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
 ) -> Response:
@@ -194,6 +195,7 @@ async def replace(
 
 
 @router.post("/organise/data-uploads/{data_upload_id}/delete", dependencies=[ORGANISE])
+@marked(done="The upload is deleted.")
 def cancel_upload(platform: ThePlatform, actor: CurrentActor, data_upload_id: uuid.UUID) -> Response:
     """Delete what has arrived of a new version of a file."""
     upload = file_changes.get_upload(platform, actor, data_upload_id)

@@ -193,6 +193,7 @@ def announcement_form(
 
 
 @router.post("/organise/challenges/{challenge}/news/{announcement_id}", dependencies=writing)
+@marked(done="The announcement is changed.")
 def edit(
     request: Request,
     platform: ThePlatform,

@@ -65,6 +65,7 @@ def change(
 
 
 @router.post(f"{HERE}/invitations", dependencies=organising)
+@marked(done="They are invited.")
 def invite(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
 ) -> Response:

@@ -280,7 +280,7 @@ def cover_form(request: Request, platform: ThePlatform, actor: CurrentActor, cha
 
 
 @router.post("/organise/challenges/{challenge}/picture", dependencies=[ORGANISE, limited(Limited.UPLOAD)])
-@marked(takes=Body.PICTURE, done="The picture is set.")
+@marked(takes=Body.PICTURE, done="The image is set.")
 def set_cover(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: FormWithFile
 ) -> Response:
@@ -294,7 +294,7 @@ def set_cover(
 
 
 @router.post("/organise/challenges/{challenge}/picture/remove", dependencies=[ORGANISE])
-@marked(done="The picture is removed.")
+@marked(done="The image is removed.")
 def remove_cover(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
     """Remove the picture of a challenge."""
     covers.remove_picture(platform, actor, challenge)

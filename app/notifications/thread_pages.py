@@ -172,6 +172,7 @@ def _organised(
 
 
 @router.post("/organise/challenges/{challenge}/asking", dependencies=ORGANISING)
+@marked(done="Saved: where you are asked.")
 def set_asking(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm
 ) -> Response:

@@ -101,6 +101,7 @@ def _to(user_id: int) -> Response:
 
 
 @router.post("/messages/{message_id}/retry", dependencies=[JOBS])
+@marked(done="The job is tried again.")
 def retry_message(platform: ThePlatform, message_id: int) -> Response:
     """Retry a failed job."""
     attempts.retry(platform, message_id)
@@ -108,6 +109,7 @@ def retry_message(platform: ThePlatform, message_id: int) -> Response:
 
 
 @router.post("/messages/{message_id}/discard", dependencies=[JOBS])
+@marked(done="The failed job is deleted.")
 def discard_message(platform: ThePlatform, actor: CurrentActor, message_id: int) -> Response:
     """Delete a failed job."""
     attempts.discard(platform, actor, message_id)

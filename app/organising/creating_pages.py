@@ -15,6 +15,7 @@ from app.organising.creating import NewRequest, RequestRefusal
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
 from app.web.forms import field_errors
+from app.web.route_marks import marked
 
 router = APIRouter()
 ADMIN, PERSON = requires(Action.MANAGE_ROLES), requires(Action.MANAGE_ACCOUNT)
@@ -39,6 +40,7 @@ def _page(
 
 
 @router.post("/admin/creators", dependencies=[ADMIN])
+@marked(done="They may create challenges now.")
 def add(
     request: Request,
     platform: ThePlatform,
@@ -54,6 +56,7 @@ def add(
 
 
 @router.post("/admin/creators/{user_id}/remove", dependencies=[ADMIN])
+@marked(done="They may not create challenges any more.")
 def remove(platform: ThePlatform, actor: CurrentActor, user_id: int) -> Response:
     """Stop a person from creating more challenges."""
     creating.remove_creator(platform, actor, user_id)
@@ -61,6 +64,7 @@ def remove(platform: ThePlatform, actor: CurrentActor, user_id: int) -> Response
 
 
 @router.post("/admin/creators/requests/{request_id}/approve", dependencies=[ADMIN])
+@marked(done="The request is approved; mail says so.")
 def approve(platform: ThePlatform, actor: CurrentActor, request_id: int) -> Response:
     """Approve a request."""
     creating.approve(platform, actor, request_id)
@@ -68,6 +72,7 @@ def approve(platform: ThePlatform, actor: CurrentActor, request_id: int) -> Resp
 
 
 @router.post("/admin/creators/requests/{request_id}/refuse", dependencies=[ADMIN])
+@marked(done="The request is refused; mail says so.")
 def refuse(
     request: Request, platform: ThePlatform, actor: CurrentActor, request_id: int, reason: TextField = ""
 ) -> Response:
@@ -104,6 +109,7 @@ def _own(
 
 
 @router.post("/account/creating", dependencies=[PERSON, limited(Limited.CHANGE)])
+@marked(done="Your request is sent.")
 def ask(request: Request, platform: ThePlatform, actor: CurrentActor, sentence: TextField = "") -> Response:
     """Ask to be allowed to create challenges."""
     form = {"sentence": sentence}

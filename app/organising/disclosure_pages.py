@@ -18,6 +18,7 @@ from app.web.dependencies import (
     requires,
 )
 from app.web.forms import Form, TheForm
+from app.web.route_marks import marked
 
 router = APIRouter(prefix="/organise", dependencies=[requires(Action.ORGANISE)])
 
@@ -37,6 +38,7 @@ def _disclosure(request: Request, phase_id: int, form: Form) -> Response:
 
 
 @router.post("/phases/{phase_id}/disclosure")
+@marked(done="The disclosure is changed.")
 def change_disclosure(
     request: Request, platform: ThePlatform, actor: CurrentActor, phase_id: int, form: TheForm
 ) -> Response:

@@ -39,6 +39,7 @@ from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
 from app.web.forms import LongForm, SentForm, TheForm, field_errors, values_of
 from app.web.markdown import foreign_images
+from app.web.route_marks import marked
 from app.web.zones import in_form, moments_of
 
 router = APIRouter(prefix="/organise")
@@ -487,6 +488,7 @@ def _confirm(request: Request, platform: Platform, actor: Actor, challenge: str,
 
 
 @router.post(f"{HERE}/open", dependencies=[ORGANISE])
+@marked(done="The challenge is open.")
 def open_now(platform: ThePlatform, actor: CurrentActor, challenge: str, form: TheForm) -> Response:
     """Open the challenge now."""
     without = bool(form.text("without_pictures"))
@@ -519,6 +521,7 @@ def _schedule(
 
 
 @router.post(f"{HERE}/schedule", dependencies=[ORGANISE])
+@marked(done="Saved: when the challenge opens.")
 def open_on(
     request: Request, platform: ThePlatform, actor: CurrentActor, challenge: str, sent: SentForm
 ) -> Response:
@@ -543,6 +546,7 @@ def ask_to_delete(request: Request, platform: ThePlatform, actor: CurrentActor, 
 
 
 @router.post(f"{HERE}/delete", dependencies=[OWN])
+@marked(done="The draft is deleted.")
 def delete(platform: ThePlatform, actor: CurrentActor, challenge: str) -> Response:
     """Delete a draft with its data."""
     deleting.delete_draft(platform, actor, challenge)

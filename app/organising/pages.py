@@ -232,6 +232,7 @@ PhaseField = Annotated[int | None, FormField(description="to return to")]
 
 
 @router.post("/phases/{phase_id}/rescore")
+@marked(done="Scoring everything again has begun.")
 def rescore_phase(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> Response:
     """Score every result on a phase's boards again."""
     rescoring.rescore_phase(platform, actor, phase_id)
@@ -239,6 +240,7 @@ def rescore_phase(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> 
 
 
 @router.post("/results/{result_id}/rescore")
+@marked(done="The result is scored again.")
 def rescore_result(
     platform: ThePlatform,
     actor: CurrentActor,
@@ -282,6 +284,7 @@ def decide(
 
 
 @router.post("/rescores/{rescore_id}/retry")
+@marked(done="The failed runs are tried again.")
 def retry(platform: ThePlatform, actor: CurrentActor, rescore_id: int, phase: PhaseField = None) -> Response:
     """Retry the failed runs of a re-scoring."""
     rescoring.retry(platform, actor, rescore_id)
@@ -289,6 +292,7 @@ def retry(platform: ThePlatform, actor: CurrentActor, rescore_id: int, phase: Ph
 
 
 @router.post("/rescores/{rescore_id}/abandon")
+@marked(done="The new scores are discarded.")
 def abandon(
     platform: ThePlatform, actor: CurrentActor, rescore_id: int, phase: PhaseField = None
 ) -> Response:

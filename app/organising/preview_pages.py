@@ -12,6 +12,7 @@ from app.organising import previews
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
 from app.web.forms import Form, TheForm
+from app.web.route_marks import marked
 
 router = APIRouter(prefix="/organise/rescores", dependencies=[requires(Action.ORGANISE)])
 
@@ -42,6 +43,7 @@ def preview(
 
 
 @router.post("/{rescore_id}/publish")
+@marked(done="The boards show the new scores.")
 def publish(
     request: Request, platform: ThePlatform, actor: CurrentActor, rescore_id: int, form: TheForm
 ) -> Response:
@@ -58,6 +60,7 @@ def _again(request: Request, platform: Platform, actor: Actor, rescore_id: int, 
 
 
 @router.post("/{rescore_id}/pause")
+@marked(done="Scoring again is paused.")
 def pause(platform: ThePlatform, actor: CurrentActor, rescore_id: int) -> Response:
     """Pause a re-scoring; runs that were started are finished."""
     publishing.pause(platform, actor, rescore_id)
@@ -65,6 +68,7 @@ def pause(platform: ThePlatform, actor: CurrentActor, rescore_id: int) -> Respon
 
 
 @router.post("/{rescore_id}/resume")
+@marked(done="Scoring again goes on.")
 def resume(platform: ThePlatform, actor: CurrentActor, rescore_id: int) -> Response:
     """Let a paused re-scoring go on."""
     publishing.resume(platform, actor, rescore_id)

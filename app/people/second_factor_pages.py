@@ -22,6 +22,7 @@ from app.web.dependencies import (
     requires,
 )
 from app.web.forms import Form, TheForm
+from app.web.route_marks import marked
 
 router = APIRouter()
 
@@ -95,6 +96,7 @@ def renew_codes(request: Request, platform: ThePlatform, actor: CurrentActor) ->
 
 
 @router.post("/account/second-factor/remove", dependencies=[ACCOUNT, recently_logged_in()])
+@marked(done="Your logins ask for the password alone now.")
 def remove(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
     """Disable the second factor."""
     cookie = request.cookies.get(SESSION_COOKIE, "")

@@ -128,6 +128,18 @@ def too_wide_by(page: Page) -> int:
     return pixels
 
 
+def spilling_cells(page: Page) -> list[str]:
+    """Cells of tables whose words run over the cell beside them; the heads of tables that became lists are not seen."""
+    found: list[str] = page.evaluate(
+        """() => [...document.querySelectorAll("td, th")]
+  .filter((each) => each.checkVisibility() && getComputedStyle(each).overflowX === "visible")
+  .filter((each) => getComputedStyle(each.parentElement.parentElement).clipPath === "none")
+  .filter((each) => each.scrollWidth > each.clientWidth + 1)
+  .map((each) => each.textContent.trim().slice(0, 60))"""
+    )
+    return found[:20]
+
+
 def beyond_the_edge(page: Page) -> list[str]:
     """The elements that make the page scroll sideways, with their right edges; for messages of tests."""
     found: list[str] = page.evaluate(

@@ -7,7 +7,14 @@ from playwright.sync_api import Page, ViewportSize, expect
 
 from tests.browser.axe import violations
 from tests.browser.conftest import Visit
-from tests.browser.looks import beyond_the_edge, faint_texts, mute_elements, shifts, too_wide_by
+from tests.browser.looks import (
+    beyond_the_edge,
+    faint_texts,
+    mute_elements,
+    shifts,
+    spilling_cells,
+    too_wide_by,
+)
 from tests.browser.sites import Site
 from tests.system.installations import Client
 
@@ -125,6 +132,7 @@ def test_a_page_is_accessible_in_both_colour_schemes_and_fits_a_phone(
     assert faint_texts(page) == []
     page.set_viewport_size(PHONE)
     assert too_wide_by(page) == 0, beyond_the_edge(page)
+    assert spilling_cells(page) == []
     open_details(page)
     assert too_wide_by(page) == 0, beyond_the_edge(page)
 

@@ -157,6 +157,7 @@ def test_an_organiser_offers_a_file_for_next_week_over_a_connection_that_breaks(
     page.get_by_label("File", exact=True).set_input_files(tmp_path / "extra scenes.zip")
     page.get_by_label("Title").fill("More scenes")
     page.get_by_label("Contents").select_option("other")
+    page.get_by_text("When it is available").click()
     page.get_by_label("Available from").fill(f"{next_week:%Y-%m-%dT%H:%M}")
 
     slow(page, bytes_per_second=2 << 20)

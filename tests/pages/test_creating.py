@@ -123,8 +123,10 @@ def test_people_are_named_and_removed_and_nobody_else_asks(
 
     unknown = admin.post("/admin/creators", data={"email": "nobody@example.org"})
     named = admin.post("/admin/creators", data={"email": "ELM@example.org"})
+    said = admin.get("/admin/creators").text
     asked = fir.post("/account/creating", data={"sentence": "I would like to run a challenge"})
 
+    assert '<p class="flash" role="status">' in said
     assert [each.status_code for each in (unknown, named, asked)] == [422, 303, 409]
     assert [can_create(platform, each) for each in (elm, fir, admin)] == [True, False, True]
     with platform.transaction() as session:

@@ -213,6 +213,21 @@ def test_all_tokens_of_a_person_can_be_revoked_at_once(browser: Browser) -> None
     assert "revoke-all" not in gorse.get("/account/tokens").text
 
 
+def test_tokens_that_no_longer_work_stand_folded_below_those_that_do(browser: Browser) -> None:
+    rowan = registered(browser(), "rowan@example.org")
+    first, second = (program(browser, rowan, READ) for _ in range(2))
+    assert "revoked or expired" not in rowan.get("/account/tokens").text
+    number = re.findall(r"/account/tokens/(\d+)/revoke", rowan.get("/account/tokens").text)[0]
+
+    rowan.post(f"/account/tokens/{number}/revoke")
+
+    works, folded = rowan.get("/account/tokens").text.split("1 token revoked or expired")
+    assert f"/account/tokens/{number}/revoke" not in works
+    assert works.count('/revoke"') == 1
+    assert '/revoke"' not in folded
+    assert sorted(each.get("/api/v1/submissions").status_code for each in (first, second)) == [200, 401]
+
+
 def test_creating_and_revoking_a_token_is_recorded_in_the_audit_log(
     browser: Browser, platform: Platform
 ) -> None:
