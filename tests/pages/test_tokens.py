@@ -214,14 +214,14 @@ def test_all_tokens_of_a_person_can_be_revoked_at_once(browser: Browser) -> None
 
 
 def test_tokens_that_no_longer_work_stand_folded_below_those_that_do(browser: Browser) -> None:
-    rowan = registered(browser(), "rowan@example.org")
-    first, second = (program(browser, rowan, READ) for _ in range(2))
-    assert "revoked or expired" not in rowan.get("/account/tokens").text
-    number = re.findall(r"/account/tokens/(\d+)/revoke", rowan.get("/account/tokens").text)[0]
+    spindle = registered(browser(), "spindle@example.org")
+    first, second = (program(browser, spindle, READ) for _ in range(2))
+    assert "revoked or expired" not in spindle.get("/account/tokens").text
+    number = re.findall(r"/account/tokens/(\d+)/revoke", spindle.get("/account/tokens").text)[0]
 
-    rowan.post(f"/account/tokens/{number}/revoke")
+    spindle.post(f"/account/tokens/{number}/revoke")
 
-    works, folded = rowan.get("/account/tokens").text.split("1 token revoked or expired")
+    works, folded = spindle.get("/account/tokens").text.split("1 token revoked or expired")
     assert f"/account/tokens/{number}/revoke" not in works
     assert works.count('/revoke"') == 1
     assert '/revoke"' not in folded
