@@ -11,7 +11,7 @@ import numpy as np
 
 from app.images.decoding import MadeImages, PictureError, make, read_file
 from app.images.packs import pack
-from app.intake.findings import labelled
+from app.intake.findings import images_of_odd_boxes, labelled
 from app.intake.formats.pictures import pictures_of
 from app.intake.formats.reading import AnnotatedSet
 from app.intake.unpacking import Unpacked
@@ -50,10 +50,22 @@ class DrawnPictures:
 
 
 def views_of(unpacked: Unpacked, sets: Sequence[AnnotatedSet]) -> Mapping[str, MadeImages]:
-    """Up to twelve pictures, spread evenly over the sets, to draw annotation on, by the roles and paths that they were sent with."""
-    known = [picture for each in sets for picture in pictures_of(unpacked, each).values() if picture.size]
+    """Up to twelve pictures to draw annotation on, by the roles and paths that they were sent with: those of odd boxes, and some spread evenly."""
+    of_sets = [(each, pictures_of(unpacked, each)) for each in sets]
+    odd = [
+        pictures[image]
+        for each, pictures in of_sets
+        for image in images_of_odd_boxes(each.truth)
+        if image in pictures
+    ]
+    every = [picture for _, pictures in of_sets for picture in pictures.values() if picture.size]
+    known = {
+        each.sent_as: each
+        for each in (*odd[: MOST // 2], *map(every.__getitem__, spread(len(every))))
+        if each.size
+    }
     views: dict[str, MadeImages] = {}
-    for picture in map(known.__getitem__, spread(len(known))):
+    for picture in list(known.values())[:MOST]:
         with suppress(PictureError):
             views[picture.sent_as] = replace(make(read_file(picture.path)), thumbnail=b"")
     return views

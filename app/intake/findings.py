@@ -306,28 +306,20 @@ def _of_boxes(found: AnnotatedSet) -> Iterator[Problem]:
     meant = other_convention(edges, sides, tables.convention)
     if meant:
         yield Problem("box-convention", Rule(meant), found.source)
-    outside = ((edges[:, :2] < -1) | (edges[:, 2:] > sides + 1)).any(axis=1)
-    twice = _stands_twice(np.column_stack([objects.image, objects.name]), objects.boxes)
-    flat = (objects.boxes[:, 2:] <= objects.boxes[:, :2]).any(axis=1)
     wide = "are one pixel wide or high" if tables.convention is BoxConvention.INCLUSIVE else "have no area"
-    within = ((objects.boxes >= 0) & (objects.boxes <= 1)).all(axis=1)
-    shares = within & (objects.boxes % 1 != 0).any(axis=1)
-    for code, which, what in (
-        ("box-outside", outside, "reach beyond their image by more than a pixel"),
-        ("duplicate-box", twice, "stand there twice, with the same class and the same numbers"),
-        ("flat-box", flat, f"end where they begin, so that they {wide}"),
-        (
-            "share-box",
-            shares,
-            "lie between 0 and 1, so that they seem to be shares of width and height; expected are pixels",
-        ),
-    ):
+    what_of = {
+        "box-outside": "reach beyond their image by more than a pixel",
+        "duplicate-box": "stand there twice, with the same class and the same numbers",
+        "flat-box": f"end where they begin, so that they {wide}",
+        "share-box": "lie between 0 and 1, so that they seem to be shares of width and height; expected are pixels",
+    }
+    for code, which in _odd_boxes(found.truth).items():
         if which.any():
             images = [found.called(lists.images[place]) for place in np.unique(objects.image[which]).tolist()]
             first = int(np.argmax(which))
             numbers = " ".join(f"{number:g}" for number in objects.boxes[first].tolist())
             message = (
-                f"{np.count_nonzero(which):,} of {len(objects.boxes):,} boxes {what}: images {some_of(images)}; the first is "
+                f"{np.count_nonzero(which):,} of {len(objects.boxes):,} boxes {what_of[code]}: images {some_of(images)}; the first is "
                 f"{_place_of(found, first)}, {{}}"
             )
             yield Problem(code, Rule(message, numbers), found.source)
@@ -335,6 +327,29 @@ def _of_boxes(found: AnnotatedSet) -> Iterator[Problem]:
     if area is not None and (area <= 1).all() and ((edges[:, 2:] - edges[:, :2]) > 1).all(axis=1).any():
         message = f"the area of all {len(area):,} objects is 0 or 1 at most, by which COCO's protocols take them for small; expected are pixels"
         yield Problem("no-areas", Rule(message), found.source)
+
+
+def _odd_boxes(truth: GroundTruth) -> Mapping[str, NDArray[np.bool_]]:
+    """Which boxes may not be meant, by the code of the warning."""
+    tables, objects = truth.tables, truth.tables.objects
+    sides = tables.sizes[objects.image].astype(np.float64)
+    edges = tables.convention.convert(objects.boxes, BoxConvention.HALF_OPEN)
+    within = ((objects.boxes >= 0) & (objects.boxes <= 1)).all(axis=1)
+    return {
+        "box-outside": ((edges[:, :2] < -1) | (edges[:, 2:] > sides + 1)).any(axis=1),
+        "duplicate-box": _stands_twice(np.column_stack([objects.image, objects.name]), objects.boxes),
+        "flat-box": (objects.boxes[:, 2:] <= objects.boxes[:, :2]).any(axis=1),
+        "share-box": within & (objects.boxes % 1 != 0).any(axis=1),
+    }
+
+
+def images_of_odd_boxes(truth: GroundTruth) -> tuple[str, ...]:
+    """The images that warnings of boxes name first, one of each kind."""
+    image = truth.tables.objects.image
+    if not len(image):
+        return ()
+    firsts = [image[int(np.argmax(which))] for which in _odd_boxes(truth).values() if which.any()]
+    return tuple(dict.fromkeys(truth.lists.images[place] for place in firsts))
 
 
 def _place_of(found: AnnotatedSet, row: int) -> str:

@@ -8,11 +8,12 @@ import pytest
 
 from app.intake.drawing import draw, views_of
 from app.intake.formats.reading import AnnotatedSet
+from app.intake.inspecting import DRAWN, Wanted, inspect
 from app.intake.reports import Report
-from app.intake.unpacking import SentPicture, Unpacked
+from app.intake.unpacking import SentFile, SentPicture, Unpacked
 from heldout_scoring import GroundTruth
-from tests.pages.data_sets import coco, coco_file, jpeg
-from tests.rules.formats.builders import read
+from tests.pages.data_sets import coco, coco_file, jpeg, zipped
+from tests.rules.formats.builders import LIMITS, read
 
 SQUARE = [[1, 1, 11, 1, 11, 11, 1, 11]]
 PICTURES = {"one.jpg": jpeg(50, 40), "two.jpg": jpeg(50, 40, shade=2)}
@@ -166,6 +167,28 @@ def test_images_that_are_numbers_are_called_by_their_files(tmp_path: Path) -> No
 
     [said] = [each for each in found.warnings if "reach beyond" in each]
     assert ": images one.jpg; the first is annotations[0]" in said
+
+
+@pytest.mark.parametrize("role", ["public", "hidden"])
+def test_the_image_of_a_box_outside_is_drawn_whichever_it_is(tmp_path: Path, role: str) -> None:
+    names = [f"{number:02}.jpg" for number in range(40)]
+    images = [{"id": n, "file_name": name, "width": 50, "height": 40} for n, name in enumerate(names, 1)]
+    boxes = [[1, 1, 9, 9] if n != 38 else [1, 1, 90, 9] for n in range(1, 41)]
+    things = [
+        {"id": n, "image_id": n, "category_id": 1, "bbox": box, "area": 81, "iscrowd": 0}
+        for n, box in enumerate(boxes, 1)
+    ]
+    pictures = {name: jpeg(50, 40, shade=n) for n, name in enumerate(names)}
+
+    files = {"a.json": coco_file(images=images, annotations=things), **pictures}
+    sent = tmp_path / "a.zip"
+    sent.write_bytes(zipped(files))
+    (tmp_path / "work").mkdir()
+
+    inspect(tmp_path / "work", (SentFile(role, "a.zip", sent),), "birds", LIMITS, Wanted(drawn=role))
+
+    pack = (tmp_path / "work" / DRAWN).read_bytes()
+    assert (b'"image": "37.jpg"' in pack, pack.count(b'"image":')) == (True, 12)
 
 
 def test_drawn_images_are_called_by_their_files(tmp_path: Path) -> None:
