@@ -6,10 +6,11 @@ Of hidden annotation the report says file, line, rule and counts; it never quote
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from operator import methodcaller
 from pathlib import Path
 from typing import Final, Self
@@ -22,7 +23,7 @@ from app.intake.class_choices import choose, counts_of
 from app.intake.comparing import compare
 from app.intake.drawing import draw, views_of
 from app.intake.findings import add_clues, add_findings, add_other_numbers, convention_of, read_phase_pictures
-from app.intake.formats.class_folders import called_by_class
+from app.intake.formats.class_folders import called_by_class, may_be_classes
 from app.intake.formats.image_names import public_names
 from app.intake.formats.image_sets import set_folder_above, set_of, set_of_file
 from app.intake.formats.pictures import check_pictures, file_names, pictures_of
@@ -154,6 +155,7 @@ def _read(
     invalid: dict[str, list[ListedImages]] = {}
     sets_in: dict[str, dict[str, set[str]]] = {}
     formats: dict[str, Format | None] = {}
+    names: dict[str, list[str]] = {}
     odd_tables = unpacked.odd_archives
     heads: dict[int, tuple[str, str]] = {}
     for role in (PUBLIC, HIDDEN):
@@ -169,6 +171,7 @@ def _read(
             reading.problems.add(Problem("annotation", str(error)))
             sets[role] = []
         invalid[role], sets_in[role] = reading.invalid, reading.sets_in
+        names[role] = [reading.name(path) for path in reading.files]
         odd_tables += reading.odd_tables
     check_pictures(unpacked, sets, invalid)
     if wanted.secret is not None and not wanted.chosen:
@@ -178,11 +181,16 @@ def _read(
         role: each.of_pictures if each else any(unpacked.root(role).rglob("*"))
         for role, each in formats.items()
     }
+    pictures = [each.name for each in unpacked.pictures.values()]
+    classes = may_be_classes(chain(pictures, unpacked.others, *names.values()))
     told = {
         role: _told(
             found,
-            _SetsOfFiles.of(sets.get(role, ()), invalid.get(role, ()), sets_in.get(role, {})),
-            is_by_folder=by_folder.get(role, False),
+            _SetsOfFiles.of(
+                sets.get(role, ()), invalid.get(role, ()), sets_in.get(role, {}), names.get(role, ())
+            ),
+            is_by_folder=by_folder.get(role, role == IMAGES),
+            classes=classes,
         )
         for role, found in unpacked.problems.items()
     }
@@ -384,10 +392,14 @@ class _Findings:
 
 @dataclass(frozen=True, slots=True)
 class _SetsOfFiles:
-    """Which image sets a file of a role may be about. images: those of each set; within: the sets that files name within."""
+    """Which image sets a file of a role may be about.
+
+    images: those of each set; within: the sets that files name within; named: those that folders are called by, read or not.
+    """
 
     images: Sequence[tuple[str, AbstractSet[str]]] = ()
     within: Mapping[str, AbstractSet[str]] = field(default_factory=dict)
+    named: AbstractSet[str] = frozenset()
 
     @classmethod
     def of(
@@ -395,10 +407,12 @@ class _SetsOfFiles:
         sets: Sequence[AnnotatedSet],
         invalid: Sequence[ListedImages],
         within: Mapping[str, AbstractSet[str]],
+        files: Iterable[str],
     ) -> Self:
-        """Of the sets that were read, and of those that have problems."""
+        """Of the sets that were read, of those that have problems, and of those that folders of files are called by."""
         images = [(each.name, frozenset(each.truth.lists.images)) for each in sets]
-        return cls([*images, *((each.name, each.sizes.keys()) for each in invalid)], within)
+        named = {set_of_file(Path(file).parent / "_", Path(), "") for file in files} - {""}
+        return cls([*images, *((each.name, each.sizes.keys()) for each in invalid)], within, named)
 
     def about(self, file: str | None) -> tuple[str, ...]:
         """The sets that the file names within; or those that have the image of this name, of several that of the file's folder.
@@ -410,16 +424,24 @@ class _SetsOfFiles:
             return tuple(sorted(named))
         if listing := {name for name, images in self.images if path.stem in images}:
             above = set_folder_above(path, Path())
-            of_folder = {set_of(above.name, "")} & listing if above else set()
-            return tuple(sorted(of_folder or listing))
+            of_folder = {set_of(above.name, "")} if above else set()
+            return tuple(sorted(of_folder & listing or of_folder | listing))
         own = set_of_file(path, Path(), "")
-        return (own,) if own else tuple(dict.fromkeys(name for name, _ in self.images))
+        read = dict.fromkeys(name for name, _ in self.images)
+        return (own,) if own else tuple(read) or tuple(sorted(self.named))
 
 
-def _told(found: Problems, sets: _SetsOfFiles | None = None, *, is_by_folder: bool) -> Told:
+def _told(
+    found: Problems,
+    sets: _SetsOfFiles | None = None,
+    *,
+    is_by_folder: bool,
+    classes: AbstractSet[str] = frozenset(),
+) -> Told:
     def worded(problem: Problem) -> Worded:
         about = sets.about(problem.file) if sets else ()
-        return Worded(finding(problem), hidden_finding(problem, is_by_folder=is_by_folder), about)
+        hidden = hidden_finding(problem, is_by_folder=is_by_folder, classes=classes)
+        return Worded(finding(problem), hidden, about)
 
     return Told(
         tuple(map(worded, found.listed)),
@@ -440,9 +462,18 @@ def _report(
     """The report with what was told of the files, and then what was found in their annotation."""
     problems, warnings = _Findings(), _Findings()
     unlisted: Counter[str] = Counter()
+    of_public = (_role_of_finding(PUBLIC, audiences, each) for each in read.told[PUBLIC].problems)
+    is_any_hidden = (
+        not sets  # so that nobody knows yet
+        or bool(read.told[HIDDEN].problems)
+        or HIDDEN in of_public
+        or any(each.role == HIDDEN for each in sets)
+    )
     for role, found in unpacked.problems.items():
         as_read, since = read.told[role], _told(found, is_by_folder=read.is_by_folder)
-        role_as_read = partial(_role_of_finding, role, audiences)
+        role_as_read = partial(
+            _role_of_finding, HIDDEN if role == IMAGES and is_any_hidden else role, audiences
+        )
         for each in as_read.problems:
             problems.add(each.of(role_as_read(each)))
         for each in as_read.warnings:
@@ -499,10 +530,13 @@ def _stored(text: str) -> str:
     return _NOT_STORED.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def hidden_finding(problem: Problem, *, is_by_folder: bool = False) -> Finding:
+def hidden_finding(
+    problem: Problem, *, is_by_folder: bool = False, classes: AbstractSet[str] = frozenset()
+) -> Finding:
     """A problem of hidden annotation: all but what it quotes, and of a message that may quote anywhere nothing.
 
-    is_by_folder: the folder of a file may be the class of its picture, so that it is a quote.
+    is_by_folder: the folder of a file may be the class of its picture, so that it is a quote; classes: names of folders that may be, as
+    `may_be_classes` has them.
 
     >>> from heldout_scoring import Entry
     >>> rule = Rule("expected a number, found {}", "x", place=Entry("annotations[3]", "cat-1", "a/b.jpg"))
@@ -515,13 +549,13 @@ def hidden_finding(problem: Problem, *, is_by_folder: bool = False) -> Finding:
     return Finding(
         problem.code,
         _OTHERWISE if rule.words == "{}" else _stored(rule.open),
-        problem.file and _open_name(problem.file, is_by_folder=is_by_folder),
+        problem.file and _open_name(problem.file, classes, is_by_folder=is_by_folder),
         problem.line,
         None if rule.place is None else rule.place.open,
     )
 
 
-def _open_name(file: str, *, is_by_folder: bool) -> str:
+def _open_name(file: str, classes: AbstractSet[str], *, is_by_folder: bool) -> str:
     """The name of a file without a class: list files are called by one, and folders of pictures may be."""
     folder, _, name = file.replace("\\", "/").rpartition("/")
     name = (
@@ -534,4 +568,5 @@ def _open_name(file: str, *, is_by_folder: bool) -> str:
     if is_split and may_be_list:
         name = f"…_{end}"
     is_bare = is_by_folder or not folder or name.lower().endswith(PICTURE_SUFFIXES)
-    return name if is_bare else f"{folder}/{name}"
+    folders = ("…" if each.casefold() in classes else each for each in folder.split("/"))
+    return name if is_bare else "/".join((*folders, name))

@@ -204,6 +204,35 @@ def test_of_a_set_that_says_test_nothing_is_quoted_whatever_its_file_is_called(
     assert "SECRET" not in json.dumps([str(each) for each in findings(found)])
 
 
+@pytest.mark.parametrize("archive", ["hidden", "public"])
+@pytest.mark.parametrize("beside", ["", "train/"])
+def test_folders_that_may_be_classes_are_not_shown_whatever_they_hold(
+    archive: str, beside: str, tmp_path: Path
+) -> None:
+    """Files of VOC's XML in a folder for each class, with what is wrong with an archive, a picture and a name."""
+    of_classes: dict[str, bytes] = {}
+    for shade, name in enumerate(("SECRETcat", "SECRETdog")):
+        of_classes |= {
+            f"{name}/{shade}.xml": b"<annotation><size>SECRET</size></annotation>", f"{name}/{shade}.jpg": jpeg(shade=shade),
+            f"{name}/{shade}.xlsx": b"x", f"{name}/x{shade}.zip": zipped({}), f"{name}/note.json": b"{}", f"{name}/same.xml": b"<annotation/>",
+        }  # fmt: skip
+    files = {f"unseen test/{name}": content for name, content in of_classes.items()}
+    if beside:
+        files |= {
+            f"train/{name.replace('SECRET', '')}": content
+            for name, content in of_classes.items()
+            if b"SECRET" not in content
+        }
+    pictures = {f"{name}/x.jpg": b"SECRET" for name in ("SECRETcat", "SECRETdog")}
+
+    found = builders.read_archives(tmp_path, (archive, "a.zip", files), ("images", "b.zip", pictures)).report
+
+    assert {"spreadsheet", "nested-archive", "bad-picture", "same-image"} <= {
+        each.code for each in found.problems
+    }
+    assert [str(each) for each in findings(found) if "SECRET" in str(each)] == []
+
+
 @pytest.mark.parametrize(
     ("file", "is_by_folder", "shown"),
     [

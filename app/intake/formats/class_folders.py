@@ -1,8 +1,8 @@
 """A folder of pictures for each class."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from app.images.matching import SUFFIXES, path_of, stem_of
 from app.intake.formats import label_images
 from app.intake.formats.image_names import image_names
-from app.intake.formats.image_sets import set_of_folder, words_of
+from app.intake.formats.image_sets import set_of, set_of_folder, words_of
 from app.intake.formats.reading import (
     ANNOTATION_SUFFIXES,
     CLASS_FOLDERS,
@@ -71,6 +71,19 @@ def _is_in_class(path: Path, root: Path) -> bool:
 def _stem(path: Path) -> str:
     """What a picture and annotation of it have in common: of `a.jpg` and `a.jpg.json`, `a`."""
     return path.name.partition(".")[0]
+
+
+def may_be_classes(names: Iterable[str]) -> frozenset[str]:
+    """The folders of these files that may be classes, in lower case: two or more side by side that are called like no set and as no layout does.
+
+    >>> sorted(may_be_classes(["V/Annotations/Cat/a.xml", "V/Annotations/dog/b.xml", "V/labels/x/c.txt", "test/d.jpg"]))
+    ['cat', 'dog']
+    """
+    beside: dict[PurePosixPath, set[str]] = {}
+    for folder in {above for name in names for above in PurePosixPath(name).parents if above.name}:
+        if not (set_of(folder.name, "") or _is_of_layouts(folder.name)):
+            beside.setdefault(folder.parent, set()).add(folder.name.casefold())
+    return frozenset(name for some in beside.values() if len(some) > 1 for name in some)
 
 
 def _is_of_layouts(name: str) -> bool:

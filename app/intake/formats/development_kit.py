@@ -233,7 +233,9 @@ class _Kit:
         image = _image_of(path.name)
         self.reading.use(path)
         if files.setdefault(image, path) != path:
-            rule = Rule(f"two {what} are of one image; the other one is {self.reading.name(files[image])}")
+            rule = Rule(
+                f"two {what} are of one image; the other one is {{}}", self.reading.name(files[image])
+            )
             self.reading.problems.add(Problem("same-image", rule, self.reading.name(path)))
 
     @cached_property

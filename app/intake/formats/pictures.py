@@ -132,8 +132,8 @@ def check_pictures(
     unused = sorted(name for digest, name in names if (digest, name) not in used)
     if unused:
         count = "1 image has" if len(unused) == 1 else f"{len(unused):,} images have"
-        message = f"{count} no annotation, such as {', '.join(unused[:MOST_NAMED])}"
-        unpacked.problems[IMAGES].warn(Problem("picture-without-annotation", message))
+        words = f"{count} no annotation, such as {', '.join(unused[:MOST_NAMED])}"
+        unpacked.problems[IMAGES].warn(Problem("picture-without-annotation", Rule(words)))
 
 
 def _tell_of_others(unpacked: Unpacked) -> None:

@@ -382,7 +382,7 @@ def _read_set(
     if len(found.image) > reading.limits.boxes:
         message = f"at most {reading.limits.boxes:,} objects are allowed"
         reading.problems.add(Problem("too-many-boxes", Rule(message)))
-    if reading.problems.total > before or without or named.clashes:
+    if reading.problems.total > before or len(sizes) < len(paths) or named.clashes:
         reading.invalid.append(ListedImages(image_set, {image: sizes.get(image) for image in paths}, paths))
         return
     if found.polygons:

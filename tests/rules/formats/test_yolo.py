@@ -161,6 +161,13 @@ def test_two_lists_of_classes_that_differ_are_a_problem(tmp_path: Path) -> None:
     assert problem == "data.yaml: this file and labels/classes.txt name other classes; send one of them"
 
 
+def test_an_image_that_cannot_be_read_is_a_problem_without_its_label_file(tmp_path: Path) -> None:
+    found = one(tmp_path, A, **{"images/b.jpg": b"0 0.5 0.5 0.1 0.1"})
+
+    assert found.codes >= {"bad-picture", "no-label-file"}
+    assert found.report.sets == ()
+
+
 def test_another_encoding_of_names_is_a_problem_that_names_the_line(tmp_path: Path) -> None:
     files = {"images/a.jpg": ONE, "labels/a.txt": A, "classes.txt": "cat\nbär\n".encode("cp1252")}
 
