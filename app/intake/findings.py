@@ -306,20 +306,37 @@ def _of_boxes(found: AnnotatedSet) -> Iterator[Problem]:
     meant = other_convention(edges, sides, tables.convention)
     if meant:
         yield Problem("box-convention", Rule(meant), found.source)
-    wide = "are one pixel wide or high" if tables.convention is BoxConvention.INCLUSIVE else "have no area"
-    what_of = {
-        "box-outside": "reach beyond their image by more than a pixel",
-        "duplicate-box": "stand there twice, with the same class and the same numbers",
-        "flat-box": f"end where they begin, so that they {wide}",
-        "share-box": "lie between 0 and 1, so that they seem to be shares of width and height; expected are pixels",
+    is_inclusive = tables.convention is BoxConvention.INCLUSIVE
+    wide = (
+        ("is one pixel wide or high", "are one pixel wide or high")
+        if is_inclusive
+        else ("has no area", "have no area")
+    )
+    what_of = {  # of one box, and of several
+        "box-outside": (
+            "reaches beyond its image by more than a pixel",
+            "reach beyond their image by more than a pixel",
+        ),
+        "duplicate-box": (
+            "stands there twice, with the same class and the same numbers",
+            "stand there twice, with the same class and the same numbers",
+        ),
+        "flat-box": (
+            f"ends where it begins, so that it {wide[0]}",
+            f"end where they begin, so that they {wide[1]}",
+        ),
+        "share-box": (
+            "lies between 0 and 1, so that it seems to be shares of width and height; expected are pixels",
+            "lie between 0 and 1, so that they seem to be shares of width and height; expected are pixels",
+        ),
     }
     for code, which in _odd_boxes(found.truth).items():
-        if which.any():
+        if count := int(np.count_nonzero(which)):
             images = [found.called(lists.images[place]) for place in np.unique(objects.image[which]).tolist()]
             first = int(np.argmax(which))
             numbers = " ".join(f"{number:g}" for number in objects.boxes[first].tolist())
             message = (
-                f"{np.count_nonzero(which):,} of {len(objects.boxes):,} boxes {what_of[code]}: images {some_of(images)}; the first is "
+                f"{count:,} of {len(objects.boxes):,} boxes {what_of[code][count > 1]}: images {some_of(images)}; the first is "
                 f"{_place_of(found, first)}, {{}}"
             )
             yield Problem(code, Rule(message, numbers), found.source)

@@ -136,11 +136,11 @@ def test_boxes_outside_and_boxes_that_stand_twice_are_counted() -> None:
 
     assert not {"box-outside", "duplicate-box"} & inside.keys()
     assert wrong["box-outside"] == [
-        "1 of 4 boxes reach beyond their image by more than a pixel: images a; the first is object 1 of a, …"
+        "1 of 4 boxes reaches beyond its image by more than a pixel: images a; the first is object 1 of a, …"
     ]
     [twice] = wrong["duplicate-box"]
     assert twice.startswith(
-        "1 of 4 boxes stand there twice, with the same class and the same numbers: images a; the first is object 3"
+        "1 of 4 boxes stands there twice, with the same class and the same numbers: images a; the first is object 3"
     )
 
 
@@ -151,8 +151,8 @@ def test_boxes_without_an_area_and_shares_of_the_sides_are_counted(convention: s
 
     assert not {"flat-box", "share-box"} & usual.keys()
     [flat], [shares] = wrong["flat-box"], wrong["share-box"]
-    assert flat.startswith("1 of 3 boxes end where they begin")
-    assert "1 of 3 boxes lie between 0 and 1, so that they seem to be shares of width and height" in shares
+    assert flat.startswith("1 of 3 boxes ends where it begins, so that it ")
+    assert "1 of 3 boxes lies between 0 and 1, so that it seems to be shares of width and height" in shares
     assert shares.endswith("the first is object 2 of a, …")
 
 

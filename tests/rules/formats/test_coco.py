@@ -165,7 +165,7 @@ def test_images_that_are_numbers_are_called_by_their_files(tmp_path: Path) -> No
 
     found = read(tmp_path, files)
 
-    [said] = [each for each in found.warnings if "reach beyond" in each]
+    [said] = [each for each in found.warnings if "reaches beyond" in each]
     assert ": images one.jpg; the first is annotations[0]" in said
 
 
