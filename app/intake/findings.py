@@ -373,7 +373,8 @@ def _place_of(found: AnnotatedSet, row: int) -> str:
     """Where a box stands in its file, or at least in its image; row: in the table of objects."""
     image, coco = found.truth.tables.objects.image, found.truth.tables.coco
     if found.layout == COCO and coco is not None and not found.ignored:
-        return f"annotations[{np.argsort(coco.image, kind='stable')[row]}]"
+        place = int(np.argsort(coco.image, kind="stable")[row])
+        return f"annotations[{place}]" + (f" (id {found.ids[place]})" if found.ids else "")
     number = "an object" if found.ignored else f"object {row - int(np.searchsorted(image, image[row])) + 1}"
     return f"{number} of {found.called(found.truth.lists.images[image[row]])}"
 

@@ -88,7 +88,10 @@ class WhatWasRead:
             "is_by_folder": self.is_by_folder,
             "told": {role: to_plain(each) for role, each in self.told.items()},
             "tables": [to_plain(each) for each in self.tables],
-            "sets": [(role, each.name, each.layout, each.source, dict(each.files)) for role, each in sets],
+            "sets": [
+                (role, each.name, each.layout, each.source, dict(each.files), list(each.ids))
+                for role, each in sets
+            ],
             "views": [(name, each.width, each.height) for name, each in self.views.items()],
         }
         with ZipFile(path, "w") as archive:
@@ -112,9 +115,9 @@ class WhatWasRead:
             if (facts["form"], facts["origin"]) != (form(), origin):
                 return None
             sets: dict[str, list[AnnotatedSet]] = {role: [] for role in ROLES[1:]}
-            for number, (role, name, layout, source, files) in enumerate(facts["sets"]):
+            for number, (role, name, layout, source, files, ids) in enumerate(facts["sets"]):
                 truth = GroundTruth.of_bytes(archive.read(f"truth-{number}"))
-                sets[role].append(AnnotatedSet(name, layout, source, truth, files, role=role))
+                sets[role].append(AnnotatedSet(name, layout, source, truth, files, role=role, ids=ids))
             with archive.open("pictures") as lines:
                 pictures = {each.key: each for each in (_picture(line, images) for line in lines)}
             views = {

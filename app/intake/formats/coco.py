@@ -1,6 +1,7 @@
 """COCO's JSON."""
 
 import re
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -96,7 +97,7 @@ def _read_coco(reading: Reading, path: Path) -> Iterator[AnnotatedSet]:
         reading.invalid.append(found.listed)
         return
     _tell_of_roots(reading, name, found.categories, truth)
-    yield AnnotatedSet(found.listed.name, COCO, name, truth, found.listed.files)
+    yield AnnotatedSet(found.listed.name, COCO, name, truth, found.listed.files, ids=found.ids)
 
 
 def _add_all_of_coco(
@@ -112,12 +113,14 @@ def _add_all_of_coco(
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """The images of a file; has_masks: whether its masks are read, which takes that every object has one.
+    """The images of a file, and the ids of its annotations in order; has_masks: whether its masks are read, which takes that
+    every object has one.
 
     has_odd_class: whether a class has a name that cannot be shown, which is a problem.
     """
 
     listed: ListedImages
+    ids: Sequence[int]
     has_masks: bool
     has_odd_class: bool
     categories: Sequence[tuple[int, Mapping[str, Any]]]
@@ -152,9 +155,11 @@ def _look_into(reading: Reading, name: str, data: bytes, image_set: str) -> _Loo
     if numbers and numbers[-1] - numbers[0] + 1 != len(numbers):
         words = "categories: ids from {} to {} have gaps; predictions have to use them as they are"
         warn("category-gaps", Rule(words, numbers[0], numbers[-1]))
-    has_masks = _look_at_annotations(content.entries(), warn)
+    ids = array("q")
+    has_masks = _look_at_annotations(content.entries(), warn, ids)
     sizes = {str(each["id"]): _size_of(each) for _, each in images if type(each.get("id")) is int}
-    return _Look(ListedImages(image_set, sizes, files, numbered=True), has_masks, bool(odd), categories)
+    listed = ListedImages(image_set, sizes, files, numbered=True)
+    return _Look(listed, ids, has_masks, bool(odd), categories)
 
 
 def _tell_of_splits(reading: Reading, name: str, image_set: str, records: Sequence[Any]) -> None:
@@ -196,12 +201,18 @@ def _tell_of_roots(
             _warn(reading.problems, name, "root-category", rule)
 
 
-def _look_at_annotations(annotations: "Iterable[CocoEntry]", warn: Callable[[str, Rule], None]) -> bool:
-    """Warn of annotations that may not be meant; return whether all of them have masks."""
+def _look_at_annotations(
+    annotations: "Iterable[CocoEntry]", warn: Callable[[str, Rule], None], ids: "array[int]"
+) -> bool:
+    """Warn of annotations that may not be meant; return whether all of them have masks.
+
+    Their ids are appended to `ids`, 0 for what is no number, which is a problem or a warning of its own.
+    """
     total, rotated, without = 0, 0, 0
     first: dict[str, CocoEntry] = {}
     for each in annotations:
         total += 1
+        ids.append(each.id if isinstance(each.id, int) and abs(each.id) < 2**63 else 0)
         if each.iscrowd is None:
             warn("missing-iscrowd", Rule("'iscrowd' is missing; taken for 0", place=_place(each)))
         if each.id == 0:

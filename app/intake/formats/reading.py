@@ -43,6 +43,7 @@ class AnnotatedSet:
     """An image set with its annotation. files: the pictures' names or paths where annotation gives them, by image; ignored: classes that were left out.
 
     source: its file, or the folder of its files, empty if they are in none; role: in which its files were sent; key: its name among all sets of the data set.
+    ids: of the annotations of its file, in order, where these have ids and the file was just read.
     """
 
     name: str
@@ -53,6 +54,7 @@ class AnnotatedSet:
     ignored: tuple[ClassCount, ...] = ()
     role: str = ""
     key: str = ""
+    ids: Sequence[int] = ()
 
     def called(self, image: str) -> str:
         """What organisers know an image by: the name of its file where images are numbers, as in COCO's JSON, and else its own name."""

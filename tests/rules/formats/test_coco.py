@@ -156,7 +156,7 @@ def test_pictures_of_other_kinds_are_left_out_with_the_way_out(tmp_path: Path) -
 
 
 def test_images_that_are_numbers_are_called_by_their_files(tmp_path: Path) -> None:
-    outside = annotations({"bbox": [0, 0, 90, 90]}, {}, {})
+    outside = annotations({"image_id": 2, "id": 70}, {"id": 80}, {"bbox": [0, 0, 90, 90], "id": 90})
     files = {
         "val.json": coco_file(annotations=outside),
         "one.jpg": jpeg(50, 40),
@@ -166,7 +166,7 @@ def test_images_that_are_numbers_are_called_by_their_files(tmp_path: Path) -> No
     found = read(tmp_path, files)
 
     [said] = [each for each in found.warnings if "reaches beyond" in each]
-    assert ": images one.jpg; the first is annotations[0]" in said
+    assert ": images two.jpg; the first is annotations[2] (id 90), 0 0 90 90" in said
 
 
 @pytest.mark.parametrize("role", ["public", "hidden"])
