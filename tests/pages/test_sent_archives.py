@@ -2,6 +2,7 @@
 
 import io
 import tarfile
+from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
@@ -50,7 +51,10 @@ def test_archives_within_an_archive_are_problems(place: Place, role: str) -> Non
     view = place.read(place.send(place.challenge(), *files))
 
     assert view["state"] == "invalid"
-    assert [each for each in told(view) if NESTED in each] == [f"{name}: {NESTED}" for name in INNER]
+    names = [
+        PurePosixPath(name).name if role == "images" else name for name in INNER
+    ]  # a folder of images may be a class
+    assert [each for each in told(view) if NESTED in each] == [f"{name}: {NESTED}" for name in names]
 
 
 @pytest.mark.parametrize(("name", "content", "kind"), [

@@ -102,7 +102,7 @@ def test_of_two_who_save_at_once_the_second_is_shown_what_the_first_wrote(
 def test_what_the_page_does_not_change_is_named_with_its_value(owner: TestClient) -> None:
     page = owner.get(f"{HERE}/settings").text
 
-    assert "accepts results; no closing date" in page
+    assert "Accepts results; no closing date" in page
     assert f'href="{HERE}/visibility"' in page
     assert "/organise/phases/" in page
     refused = owner.post(

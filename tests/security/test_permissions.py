@@ -404,7 +404,7 @@ def test_every_page_shows_whose_account_is_logged_in(
             continue
         seen.add(row.path)
         menu = re.search('<nav class="account".*?</nav>', response.text, re.DOTALL)
-        if menu is None or f">{role}</summary>" not in menu[0] or "Log in" in menu[0]:
+        if menu is None or f'<summary class="btn" aria-label="{role}">' not in menu[0] or "Log in" in menu[0]:
             lacking.append(row.path)
 
     assert len(seen) > 80

@@ -74,13 +74,18 @@ def _stem(path: Path) -> str:
 
 
 def may_be_classes(names: Iterable[str]) -> frozenset[str]:
-    """The folders of these files that may be classes, in lower case: two or more side by side that are called like no set and as no layout does.
+    """The folders of these files that may be classes, in lower case: two or more side by side that are called like no set and as no
+    layout does, and are no development kit.
 
     >>> sorted(may_be_classes(["V/Annotations/Cat/a.xml", "V/Annotations/dog/b.xml", "V/labels/x/c.txt", "test/d.jpg"]))
     ['cat', 'dog']
+    >>> may_be_classes(["VOC2012/ImageSets/Main/test.txt", "VOC2012/ImageSets/Action/test.txt", "photos/a.jpg"])
+    frozenset()
     """
+    folders = {above for name in names for above in PurePosixPath(name).parents if above.name}
+    lists = {each for each in folders if "imagesets" in (each.name.casefold(), each.parent.name.casefold())}
     beside: dict[PurePosixPath, set[str]] = {}
-    for folder in {above for name in names for above in PurePosixPath(name).parents if above.name}:
+    for folder in folders - lists - {each.parent for each in lists}:
         if not (set_of(folder.name, "") or _is_of_layouts(folder.name)):
             beside.setdefault(folder.parent, set()).add(folder.name.casefold())
     return frozenset(name for some in beside.values() if len(some) > 1 for name in some)
