@@ -20,6 +20,7 @@ from app.platform import Platform
 from app.results import leaders, standings
 from app.results.leaders import BoardCounts, BoardSummary
 from app.results.standings import RecentSubmission
+from app.web.formats import plural
 
 ARRIVALS: Final = 8  # submissions on the front page
 ANNOUNCED: Final = 3  # announcements on it
@@ -47,7 +48,7 @@ def part_of(rows: Sequence[Row], number: int, size: int) -> Part[Row]:
     """
     last = max(1, -(-len(rows) // size))
     if number > last:
-        raise NotFoundError(f"the list has {last} pages")
+        raise NotFoundError(f"the list has {plural(last, 'page')}")
     return Part(rows[(number - 1) * size : number * size], number, last)
 
 

@@ -23,7 +23,7 @@ from app.intake.formats.pictures import pictures_of
 from app.intake.formats.reading import CLASS_FOLDERS, COCO, VOC, AnnotatedSet
 from app.intake.reports import HIDDEN, IMAGES, PUBLIC
 from app.intake.unpacking import SentPicture, Unpacked
-from heldout_scoring import BoxConvention, GroundTruth, Problem, Problems, Rule
+from heldout_scoring import BoxConvention, Entry, GroundTruth, Problem, Problems, Rule
 from heldout_scoring.data.label_maps import is_background, is_void
 
 MOST_NAMED: Final = 5  # pictures or classes in a sentence
@@ -374,7 +374,7 @@ def _place_of(found: AnnotatedSet, row: int) -> str:
     image, coco = found.truth.tables.objects.image, found.truth.tables.coco
     if found.layout == COCO and coco is not None and not found.ignored:
         place = int(np.argsort(coco.image, kind="stable")[row])
-        return f"annotations[{place}]" + (f" (id {found.ids[place]})" if found.ids else "")
+        return str(Entry(f"annotations[{place}]", (found.ids[place] or None) if found.ids else None))
     number = "an object" if found.ignored else f"object {row - int(np.searchsorted(image, image[row])) + 1}"
     return f"{number} of {found.called(found.truth.lists.images[image[row]])}"
 

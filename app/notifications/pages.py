@@ -50,7 +50,7 @@ def notifications(
 
 
 @router.post("/notifications/read", dependencies=[MANAGE])
-@marked(done="All notifications are marked as read.")
+@marked(done="Notifications are marked as read.")
 def mark_all_read(
     platform: ThePlatform, actor: CurrentActor, until: Annotated[int | None, Form()] = None
 ) -> Response:
@@ -122,7 +122,7 @@ def failed_mail(request: Request, platform: ThePlatform, before: Before = None) 
 
 
 @router.post("/admin/mail/resend", dependencies=[PEOPLE])
-@marked(done="All of it is sent again.")
+@marked(done="All of it will be sent again.")
 def resend_all(platform: ThePlatform) -> Response:
     """Send everything again that was given up."""
     mailing.resend(platform)
@@ -130,7 +130,7 @@ def resend_all(platform: ThePlatform) -> Response:
 
 
 @router.post("/admin/mail/{mail_id}/resend", dependencies=[PEOPLE])
-@marked(done="The mail is sent again.")
+@marked(done="The mail will be sent again.")
 def resend(platform: ThePlatform, mail_id: int) -> Response:
     """Send a mail again that was given up."""
     mailing.resend(platform, mail_id)

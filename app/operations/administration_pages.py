@@ -101,7 +101,7 @@ def _to(user_id: int) -> Response:
 
 
 @router.post("/messages/{message_id}/retry", dependencies=[JOBS])
-@marked(done="The job is tried again.")
+@marked(done="The job will be tried again.")
 def retry_message(platform: ThePlatform, message_id: int) -> Response:
     """Retry a failed job."""
     attempts.retry(platform, message_id)

@@ -64,7 +64,7 @@ def remove(platform: ThePlatform, actor: CurrentActor, user_id: int) -> Response
 
 
 @router.post("/admin/creators/requests/{request_id}/approve", dependencies=[ADMIN])
-@marked(done="The request is approved; mail says so.")
+@marked(done="The request is approved.")
 def approve(platform: ThePlatform, actor: CurrentActor, request_id: int) -> Response:
     """Approve a request."""
     creating.approve(platform, actor, request_id)
@@ -72,7 +72,7 @@ def approve(platform: ThePlatform, actor: CurrentActor, request_id: int) -> Resp
 
 
 @router.post("/admin/creators/requests/{request_id}/refuse", dependencies=[ADMIN])
-@marked(done="The request is refused; mail says so.")
+@marked(done="The request is refused.")
 def refuse(
     request: Request, platform: ThePlatform, actor: CurrentActor, request_id: int, reason: TextField = ""
 ) -> Response:

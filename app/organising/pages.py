@@ -240,7 +240,7 @@ def rescore_phase(platform: ThePlatform, actor: CurrentActor, phase_id: int) -> 
 
 
 @router.post("/results/{result_id}/rescore")
-@marked(done="The result is scored again.")
+@marked(done="The result is queued to be scored again.")
 def rescore_result(
     platform: ThePlatform,
     actor: CurrentActor,
@@ -284,7 +284,7 @@ def decide(
 
 
 @router.post("/rescores/{rescore_id}/retry")
-@marked(done="The failed runs are tried again.")
+@marked(done="The failed runs are queued again.")
 def retry(platform: ThePlatform, actor: CurrentActor, rescore_id: int, phase: PhaseField = None) -> Response:
     """Retry the failed runs of a re-scoring."""
     rescoring.retry(platform, actor, rescore_id)

@@ -43,7 +43,7 @@ def preview(
 
 
 @router.post("/{rescore_id}/publish")
-@marked(done="The boards show the new scores.")
+@marked(done="Published. The boards show the new scores once nothing waits to be scored.")
 def publish(
     request: Request, platform: ThePlatform, actor: CurrentActor, rescore_id: int, form: TheForm
 ) -> Response:

@@ -206,7 +206,7 @@ def _look_at_annotations(
 ) -> bool:
     """Warn of annotations that may not be meant; return whether all of them have masks.
 
-    Their ids are appended to `ids`, 0 for what is no number, which is a problem or a warning of its own.
+    Their ids are appended to `ids`, 0 for what is no number.
     """
     total, rotated, without = 0, 0, 0
     first: dict[str, CocoEntry] = {}

@@ -43,7 +43,7 @@ class AnnotatedSet:
     """An image set with its annotation. files: the pictures' names or paths where annotation gives them, by image; ignored: classes that were left out.
 
     source: its file, or the folder of its files, empty if they are in none; role: in which its files were sent; key: its name among all sets of the data set.
-    ids: of the annotations of its file, in order, where these have ids and the file was just read.
+    ids: of the annotations of its file, in order, if it is COCO's JSON; 0 where it has none.
     """
 
     name: str
