@@ -74,6 +74,25 @@ MUTE = """() => {
   return wrong;
 }"""
 
+# How far the middle of a state or a box is from the middle of the words that stand beside it, in pixels.
+OFF_THE_LINE = """(most) => [...document.querySelectorAll("main :is(.chip, .badge, td input[type=checkbox])")]
+  .filter((each) => each.checkVisibility() && !each.closest(".head") && getComputedStyle(each.parentElement).display !== "flex")
+  .map((each) => {
+    const words = document.createTreeWalker(each.closest("tr, li, h2, h3, dd, p") ?? each, NodeFilter.SHOW_TEXT);
+    const middle = ({ top, bottom }) => (top + bottom) / 2;
+    const found = [];
+    while (words.nextNode()) {
+      const { data, parentElement } = words.currentNode;
+      if (!data.trim() || !parentElement.checkVisibility() || parentElement.closest(".chip, .badge, .hidden, .sub, small, details")) continue;
+      const range = document.createRange();
+      range.selectNodeContents(words.currentNode);
+      found.push(...[...range.getClientRects()].map((place) => Math.abs(middle(place) - middle(each.getBoundingClientRect()))));
+    }
+    return [each, Math.min(...found)];
+  })
+  .filter(([, off]) => off > most && off < 8)
+  .map(([each, off]) => `${each.textContent.trim()}: ${off.toFixed(1)}`)"""
+
 LOADS = 3
 # The layout shift as Chromium measures it, which tells of the past at once, and of nothing if nothing has moved.
 SHIFTS = """(most) => new Promise((resolve) => {
@@ -119,6 +138,12 @@ def shifts(page: Page, most: float = 0.02) -> list[str]:
         if not found:
             return []
         page.reload()
+    return found
+
+
+def off_the_line(page: Page, most: float = 1.5) -> list[str]:
+    """States and boxes that stand above or below the words of their line."""
+    found: list[str] = page.evaluate(OFF_THE_LINE, most)
     return found
 
 

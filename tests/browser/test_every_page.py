@@ -11,6 +11,7 @@ from tests.browser.looks import (
     beyond_the_edge,
     faint_texts,
     mute_elements,
+    off_the_line,
     shifts,
     spilling_cells,
     too_wide_by,
@@ -128,9 +129,11 @@ def test_a_page_is_accessible_in_both_colour_schemes_and_fits_a_phone(
     assert mute_elements(page) == []
     assert violations(page) == []
     assert faint_texts(page) == []
+    assert off_the_line(page) == []
     page.emulate_media(color_scheme="dark")
     assert faint_texts(page) == []
     page.set_viewport_size(PHONE)
+    assert off_the_line(page) == []
     assert too_wide_by(page) == 0, beyond_the_edge(page)
     assert spilling_cells(page) == []
     open_details(page)

@@ -314,6 +314,24 @@ def test_a_page_loads_a_style_sheet_with_each_class_that_has_a_style() -> None:
     }  # fmt: skip # they have a style on other pages, for something else
 
 
+def test_the_head_of_a_challenge_is_the_same_on_all_pages_of_its_organisers() -> None:
+    heads: dict[str, set[str]] = {}
+    for template, text, _ in pages():
+        for head in re.findall(r'<div class="band">(.*?)<nav aria-label="Organise ', text, re.DOTALL):
+            words = re.sub(
+                r"<(h1|p class=.title.)>.*?</(h1|p)>|/organise/challenges/[^ ]+?(?=/(?:news|view-as))|<span class=.badge.>Draft</span>|\s+",
+                "",
+                head,
+                flags=re.DOTALL,
+            )
+            heads.setdefault(words, set()).add(template)
+
+    of_viewers, of_organisers = sorted(heads, key=len)
+    assert "announcement" in of_organisers
+    assert "announcement" not in of_viewers
+    assert len(heads[of_organisers]) > 25
+
+
 def test_the_style_sheet_of_all_pages_stays_small_and_in_layers() -> None:
     style = (ROOT / "static" / "style.css").read_text()
 
