@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.images.matching import path_of
-from app.intake.formats.image_sets import says_train
+from app.intake.formats.image_sets import says_train, words_of
 from app.intake.formats.pictures import pictures_of
 from app.intake.formats.reading import CLASS_FOLDERS, COCO, VOC, AnnotatedSet
 from app.intake.reports import HIDDEN, IMAGES, PUBLIC
@@ -491,13 +491,16 @@ Found = tuple[str, AnnotatedSet, Mapping[str, SentPicture]]
 
 
 def _add_same_pictures(problems: Problems, found: Sequence[Found], of_phases: Sequence[PhasePicture]) -> None:
-    """Warn of pictures that a hidden set shares with another set, has twice, or shares with another phase."""
+    """Warn of pictures that a hidden set shares with another set, has twice, or shares with another phase, and of those that a public
+    set shares with what methods are trained on.
+    """
     contents = [
         (role, each.name, {picture.digest: picture.path.name for picture in pictures.values()}, pictures)
         for role, each, pictures in found
     ]
     for (role, name, one, _), (other_role, other_name, other, _) in combinations(contents, 2):
-        if HIDDEN in (role, other_role) and (shared := sorted(one.keys() & other.keys())):
+        leaks = HIDDEN in (role, other_role) or _is_trained_on(name, other_name)
+        if leaks and (shared := sorted(one.keys() & other.keys())):
             pairs = sorted(
                 one[digest] if one[digest] == other[digest] else f"{one[digest]} = {other[digest]}"
                 for digest in shared
@@ -505,7 +508,8 @@ def _add_same_pictures(problems: Problems, found: Sequence[Found], of_phases: Se
             problems.warn(_same(len(shared), f"in {name} ({role}) and in {other_name} ({other_role})", pairs))
     bare = [(role, each.name, _files_without(each, pictures)) for role, each, pictures in found]
     for (role, name, bare_of), (other_role, other_name, bare_of_other) in combinations(bare, 2):
-        if HIDDEN in (role, other_role) and (both := sorted(bare_of & bare_of_other)):
+        leaks = HIDDEN in (role, other_role) or _is_trained_on(name, other_name)
+        if leaks and (both := sorted(bare_of & bare_of_other)):
             count = "1 image has" if len(both) == 1 else f"{len(both):,} images have"
             words = f"{count} a file of one name in {name} ({role}) and in {other_name} ({other_role}), and no image file to compare: {some_of(both)}"
             problems.warn(Problem("same-picture", words))
@@ -523,6 +527,11 @@ def _add_same_pictures(problems: Problems, found: Sequence[Found], of_phases: Se
         for image_set, files in sorted(elsewhere.items()):
             where = f"in {name} and in the phase {image_set} of this challenge"
             problems.warn(_same(len(files), where, sorted(files)))
+
+
+def _is_trained_on(name: str, other: str) -> bool:
+    """Whether methods are trained on one of two public sets and scored on the other; a trainval has the images of both."""
+    return says_train(name) != says_train(other) and "trainval" not in words_of(name) + words_of(other)
 
 
 def _files_without(found: AnnotatedSet, pictures: Mapping[str, SentPicture]) -> set[str]:

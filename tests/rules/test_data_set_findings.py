@@ -231,6 +231,33 @@ def test_the_same_picture_in_two_sets_is_found_by_its_content() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "other", "is_told"),
+    [
+        ("train", "val", True),
+        ("minitrain", "dev", True),
+        ("train", "minitrain", False),
+        ("val", "minival", False),
+        ("trainval", "val", False),
+        ("train", "trainval", False),
+    ],
+)
+def test_an_image_of_a_public_set_that_methods_are_trained_on_is_told(
+    name: str, other: str, *, is_told: bool
+) -> None:
+    sets = [
+        replace(boxes_of([BOX], images=images), name=each)
+        for each, images in ((name, ("a", "b")), (other, ("a", "c")))
+    ]
+    for pictures in ({each: picture(f"{each}.jpg") for each in "abc"}, {}):
+        unpacked = Unpacked(Path(), "birds", pictures=pictures)
+
+        add_findings(unpacked, {PUBLIC: sets}, ())
+
+        codes = {each.code for role in (IMAGES, PUBLIC) for each in unpacked.problems[role].warnings}
+        assert ("same-picture" in codes) == is_told
+
+
 SHOWN = [0] * 30 + [1] * 30
 MIXED = [int(each) for each in np.random.default_rng(3).permutation(SHOWN)]
 PLAIN_NUMBERS = np.random.default_rng(4).permutation(900)[:60].tolist()
