@@ -51,7 +51,7 @@ from app.web.forms import OrBlank
 from app.web.tables import Cell, csv_of
 from heldout_scoring.competitions import name_of
 
-PAGE = 50  # rows
+PAGE = 30  # rows
 BATCH = 1000  # rows of a CSV or an archive that are read at a time
 LARGEST_ID = 2**63 - 1
 

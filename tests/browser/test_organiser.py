@@ -53,6 +53,28 @@ def test_an_organiser_has_one_result_scored_again(site: Site, visit: Visit) -> N
     expect(page.get_by_text("scored 2 times")).to_be_visible()
 
 
+def test_a_row_of_the_table_of_submissions_is_one_line_and_at_most_three_on_a_phone(visit: Visit) -> None:
+    page = visit("organiser")
+    page.goto("/organise/challenges/sample/submissions")
+    heights = "[...document.querySelectorAll('tbody tr')].map((row) => row.getBoundingClientRect().height)"
+
+    wide = page.evaluate(heights)
+    toolbar = page.evaluate(
+        "[...document.querySelectorAll('[role=search].tool > :is(input, select, button, details)')].map((each) => Math.round(each.getBoundingClientRect().height))"
+    )
+    page.set_viewport_size({"width": 390, "height": 844})
+    narrow = page.evaluate(heights)
+
+    assert len(wide) > 5
+    assert max(wide) < 48
+    assert max(toolbar) - min(toolbar) <= 2
+    assert max(narrow) < 96
+    assert page.evaluate("document.documentElement.scrollHeight") < 4000
+    expect(page.get_by_role("button", name="Withdraw…")).to_be_hidden()
+    page.get_by_role("checkbox", name="Select").first.check()
+    expect(page.get_by_role("button", name="Withdraw…")).to_be_visible()
+
+
 def test_an_organiser_writes_an_overview_and_an_announcement(site: Site, visit: Visit) -> None:
     page, reader = visit("organiser"), visit()
     page.goto("/organise")
