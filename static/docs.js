@@ -1,4 +1,4 @@
-// Links into what is closed or was moved: opens the call that an address names, and follows the anchor of a section to its new page.
+// Links into what is closed or was moved: opens the call or the table that an address names, and follows the anchor of a section to its new page.
 "use strict";
 
 function follow() {
@@ -8,7 +8,7 @@ function follow() {
   const call = target.closest("details");
   if (call) {
     call.open = true;
-    call.scrollIntoView();
+    target.scrollIntoView();
   }
 }
 

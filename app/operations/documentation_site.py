@@ -53,6 +53,16 @@ class Section:
     title: str
     html: Markup
 
+    @property
+    def body(self) -> Markup:
+        """What stands below the heading."""
+        return Markup(self.html.partition("</h2>")[2])  # noqa: S704 - our own files
+
+    @property
+    def rows(self) -> int:
+        """The rows of its tables, without their headings."""
+        return self.html.count("<tr") - self.html.count("<thead")
+
 
 @dataclass(frozen=True, slots=True)
 class PageBelow:
@@ -65,11 +75,15 @@ class PageBelow:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A Markdown file, rendered as HTML. opening: its title, and what stands before the first section."""
+    """A Markdown file, rendered as HTML. opening: its title, and what stands before the first section.
+
+    is_folded: whether its sections are tables to look something up in, of which a link opens one.
+    """
 
     title: str
     opening: Markup
     sections: tuple[Section, ...]
+    is_folded: bool = False
 
     @property
     def html(self) -> Markup:
@@ -292,7 +306,7 @@ def render(text: str, file: str) -> Page:
     sections = (
         Section(anchor, title, html) for (anchor, title), html in zip(anchors.items(), parts, strict=True)
     )
-    return Page(title, opening, tuple(sections))
+    return Page(title, opening, tuple(sections), is_folded=file == CODES)
 
 
 def address_of_link(link: str, file: str) -> str:
