@@ -13,6 +13,7 @@ from app.challenges.phase_files import (
     MadeArchive,
     NotOffered,
     PhaseFiles,
+    Snippet,
     StatisticsTable,
     files_of,
     not_offered,
@@ -62,6 +63,12 @@ class DataPage:
             task: tuple(tuple(each for each in found if each.task == task) for found in of_phases)
             for task in tasks
         }
+
+    @property
+    def programs(self) -> tuple[tuple[str, Snippet], ...]:
+        """A program for each task, for the last image set that offers it; those of others differ in its name alone."""
+        found = {each.task: (phase.image_set, each) for phase in self.phases for each in phase.snippets}
+        return tuple(found.values())
 
     @property
     def downloads(self) -> tuple[FileView | ImageArchive | MadeArchive, ...]:

@@ -31,7 +31,7 @@ def test_a_link_to_a_code_of_a_report_opens_its_table_alone(visit: Visit) -> Non
     page.goto("/docs/report-codes#unsafe-path")
 
     expect(page.locator("#unsafe-path")).to_be_in_viewport()
-    assert page.locator("details.subject[open] h2").all_text_contents() == ["Archives"]
+    assert page.locator("details.fold[open] h2").all_text_contents() == ["Archives"]
 
 
 @pytest.mark.parametrize("path", ["/docs", "/docs/api", "/api/docs", "/docs/administer/backup"])

@@ -22,6 +22,7 @@ from app.models import (
     MadeFile,
     Phase,
     PictureBatch,
+    PicturesFrom,
     Quota,
 )
 from app.platform import Platform
@@ -104,11 +105,14 @@ def test_what_a_worker_still_packs_is_said_until_it_is_there(
     tree = tree_with_pictures(tmp_path)
     for code, disclosure in (("packing", Disclosure.FULL), ("hidden-packing", Disclosure.CLASSES)):
         import_tree(platform, TreeImport(tree, code, "test", disclosure=disclosure, quotas=(Quota(1, 1),)))
+    with platform.transaction() as session:
+        session.execute(update(Challenge).values(pictures_from=PicturesFrom.HERE))
 
     def said(code: str) -> tuple[list[str], bool, int]:
         platform.cache.expire_versions()
         data = browser().get(f"/api/v1/challenges/{code}/data").json()
         page = browser().get(f"/challenges/{code}/data").text
+        assert "images are here" not in page  # the table of the files says whether they are
         return data["phases"][0]["coming"], data["is_kit_coming"], page.count("being packed")
 
     before, hidden = said("packing"), said("hidden-packing")
