@@ -5,7 +5,7 @@ sends anything, and all visitors share one queue: an archive at a time, and a fe
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -22,7 +22,7 @@ from app.challenges import challenges
 from app.core.access import Actor
 from app.core.errors import ConflictError, DomainError, NotFoundError, RefusedError
 from app.images import overlays, viewer
-from app.images.viewer import ViewerChoice, ViewerPage
+from app.images.viewer import Mark, ViewerChoice, ViewerPage
 from app.intake import testing
 from app.jobs import heartbeats
 from app.models import (
@@ -46,6 +46,7 @@ from app.submissions import receiving, submitting
 from app.submissions.methods import NewMethod, Training
 from app.submissions.submitting import NewSubmission
 from app.submissions.uploads import UploadMetadata
+from app.web.charts.shapes import Figure
 
 log = structlog.get_logger()
 
@@ -72,13 +73,17 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """The newest test run. above, below: the neighbours on the sample's leaderboard that its score would have."""
+    """The newest test run. above, below: the neighbours on the sample's leaderboard that its score would have.
+
+    curves: of two of its classes, once it is scored.
+    """
 
     submission: SubmissionView
     above: Neighbour | None = None
     below: Neighbour | None = None
     place: int | None = None
     methods: int = 0  # on the leaderboard
+    curves: Figure | None = None
 
     @property
     def is_over(self) -> bool:
@@ -210,9 +215,10 @@ def newest(platform: Platform) -> Tried | None:
         number = session.scalar(own)
     if number is None:
         return None
-    view, _ = submissions.detailed_page(platform, actor, number, DetailRequest())
+    view, detail = submissions.detailed_page(platform, actor, number, DetailRequest())
+    tried = Tried(view, curves=detail.curves if detail else None)
     mean = view.results[0].shown.headline
-    return Tried(view) if mean is None else _placed(platform, Tried(view), mean)
+    return tried if mean is None else _placed(platform, tried, mean)
 
 
 def illustration(platform: Platform) -> ViewerPage | None:
@@ -236,8 +242,25 @@ def illustration(platform: Platform) -> ViewerPage | None:
     if not page.panels or not page.panels[-1].marks:
         return None
     panel = page.panels[-1]
-    marks = tuple(replace(mark, confidence=None) for mark in panel.marks)  # longer labels overlap
+    marks = tuple(legible(panel.marks, page.picture.width or 0))
     return replace(page, panels=(*page.panels[:-1], replace(panel, marks=marks)))
+
+
+def legible(marks: Iterable[Mark], width: int) -> Iterator[Mark]:
+    """Yield marks without confidence, and without a label where it would lie on another. width: of the image."""
+    line, letter = width / 28, width / 48  # as the template writes them
+    placed: list[tuple[float, float, float]] = []
+    for mark in marks:
+        length = letter * len(mark.label)
+        left = min(mark.x + mark.width, width) - length if mark.x > 0.7 * width else max(mark.x, 0)
+        top = max(mark.y, 0)
+        is_free = all(
+            left + length <= other_left or other_right <= left or abs(top - other_top) >= line
+            for other_left, other_right, other_top in placed
+        )
+        if is_free:
+            placed.append((left, left + length, top))
+        yield replace(mark, confidence=None, label=mark.label if is_free else "")
 
 
 def _placed(platform: Platform, tried: Tried, mean: float) -> Tried:

@@ -299,7 +299,7 @@ def of_submissions() -> Iterator[Sample]:
         Tried(scored_alone),
         Tried(scored_alone, neighbour, neighbour, 2, 7),
         Tried(scored_alone, neighbour, None, 8, 7),
-        Tried(scored_alone, None, neighbour, 1, 7),
+        Tried(scored_alone, None, neighbour, 1, 7, detail(first.shown).curves),
     ):
         archive = {"archive_name": f"{EVIL}.tar.gz", "archive_size": 20_000}
         yield "home/try.html", {"tried": tried, "drawn": None, "most": 6, **archive}

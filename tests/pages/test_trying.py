@@ -15,6 +15,8 @@ import sample
 from app.challenges import challenges
 from app.core.errors import NotFoundError
 from app.home import trying
+from app.home.trying import legible
+from app.images.viewer import Mark
 from app.intake.importing import TreeImport, import_tree
 from app.models import (
     Challenge,
@@ -121,6 +123,7 @@ def test_a_visitor_follows_an_archive_to_its_score(
     assert "It waits for a worker" in waiting
     assert 'hx-get="/try"' in waiting
     assert "That would be place" in scored
+    assert "Precision-recall curve" in scored
     assert "hx-get" not in scored
     assert {*sample.CLASSES} <= set(re.findall(r'<th scope="row">\s*(\w+)', scored))
 
@@ -146,9 +149,17 @@ def test_visitors_see_what_the_leading_method_found_while_they_may_see_the_image
 
     assert drawn is not None
     assert drawn.panels[-1].title == leading["method"]
-    assert all(mark.label in sample.CLASSES for mark in drawn.panels[-1].marks)
+    assert all(mark.label in {*sample.CLASSES, ""} for mark in drawn.panels[-1].marks)
     assert page.count('<g class="mark') == len(drawn.panels[-1].marks) > 2
     assert hidden is None
+
+
+def test_a_label_that_would_lie_on_another_is_left_out() -> None:
+    places = ((10.0, 20.0), (30.0, 24.0), (30.0, 60.0), (380.0, 20.0), (390.0, 22.0))
+
+    labels = [mark.label for mark in legible([Mark("hit", *at, 40, 40, "boat") for at in places], 400)]
+
+    assert labels == ["boat", "", "boat", "boat", ""]
 
 
 @pytest.mark.sampled
