@@ -93,7 +93,7 @@ def test_a_board_names_its_measure_as_its_protocol_does(reader: TestClient) -> N
     shown, page = board(reader), reader.get(OPEN).text
 
     assert (shown["headline"], shown["further"], shown["name"]) == ("mAP", [], "Detection, any data")
-    assert 'mAP<span class="on-wide">, 95% interval on ' in page
+    assert 'mAP</a><span class="on-wide"><br>95% interval on ' in page
     assert "higher is better" in page
 
 
