@@ -311,9 +311,14 @@ def differences_figure(view: ComparisonView) -> Drawing | None:
     rows = tuple(
         DotRow(
             each.name,
-            tuple(
-                None if difference.value is None else Dot(difference.value, difference.low, difference.high)
-                for difference in each.differences
+            (
+                None,  # the place of the reference, so that the rows are as high as those of the scores
+                *(
+                    None
+                    if difference.value is None
+                    else Dot(difference.value, difference.low, difference.high)
+                    for difference in each.differences
+                ),
             ),
         )
         for each in view.statistics.classes
@@ -323,7 +328,7 @@ def differences_figure(view: ComparisonView) -> Drawing | None:
     reference, *others = (method.name for method in view.methods)
     title = f"Difference from {reference}"
     description = f"{title} of {', '.join(others)}, in each class."
-    series = series_of([reference, *others])[1:]
+    series = series_of([f"{reference}, the reference", *others])
     return dot_chart("differences", title, description, rows, series, symmetric(ends))
 
 
@@ -543,8 +548,9 @@ def drawings(platform: Platform, view: ComparisonView, class_name: str | None) -
     value_of = view.value_of
     lines = [
         (method.name, value_of[method.id, drawn].value, view_of(curves[method.run]))
-        for method in view.methods
         if drawn is not None and method.run in curves
+        else (method.name, None, None)
+        for method in view.methods
     ]
     return Drawings(
         drawn=drawn,

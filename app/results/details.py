@@ -176,11 +176,15 @@ def view_of(stored: Mapping[str, Any]) -> CurveView | RocView:
     return roc_view(from_plain(heldout_scoring.RocCurve, stored))
 
 
-def curves_figure(curves: Sequence[tuple[str, float | None, CurveView | RocView]]) -> Figure | None:
-    """Draw PR or ROC curves in one figure, each with its name and score; None without curves."""
-    if not curves:
+def curves_figure(curves: Sequence[tuple[str, float | None, CurveView | RocView | None]]) -> Figure | None:
+    """Draw PR or ROC curves in one figure, each with its name and score; None without curves.
+
+    One that has no curve is in the legend alone, so that the others keep their colours.
+    """
+    first = next((view for _, _, view in curves if view is not None), None)
+    if first is None:
         return None
-    is_roc = isinstance(curves[0][2], RocView)
+    is_roc = isinstance(first, RocView)
     axes = Axes("false positive rate", "true positive rate") if is_roc else Axes("recall", "precision")
     title = "ROC curve" if is_roc else "Precision-recall curve"
     lines = [Curve(name, value, *_places(view)) for name, value, view in curves]
@@ -191,7 +195,9 @@ def curves_figure(curves: Sequence[tuple[str, float | None, CurveView | RocView]
     return Figure(drawing, Table(columns, tuple(_levels(lines, is_roc=is_roc))))
 
 
-def _places(view: CurveView | RocView) -> tuple[Any, Any]:
+def _places(view: CurveView | RocView | None) -> tuple[Any, Any]:
+    if view is None:
+        return np.zeros(0), np.zeros(0)
     across, up = (view.fpr, view.tpr) if isinstance(view, RocView) else (view.recall, view.precision)
     return np.array(across, np.float64), np.array(up, np.float64)
 
@@ -216,7 +222,7 @@ def errors_figure(methods: Sequence[tuple[str, ClassErrors | None]]) -> Figure |
     if not known:
         return None
     title = "What each kind of error costs"
-    drawing = _error_bars(title, known[0][1]) if len(known) == 1 else _error_dots(title, known)
+    drawing = _error_bars(title, known[0][1]) if len(methods) == 1 else _error_dots(title, methods)
     columns = [Column("kind", "text")]
     for name, _ in known:
         columns += [Column(f"{name}: errors", "number"), Column(f"{name}: cost")]
@@ -235,18 +241,24 @@ def _error_bars(title: str, errors: ClassErrors) -> Drawing:
     return bar_chart("errors", title, f"{title}.", bars, Legend("score that fixing it would gain"))
 
 
-def _error_dots(title: str, methods: Sequence[tuple[str, ClassErrors]]) -> Drawing:
-    names = [name for name, _ in methods]
+def _error_dots(title: str, methods: Sequence[tuple[str, ClassErrors | None]]) -> Drawing:
+    """Draw a dot for each method with an analysis, in the colour of its place among all methods."""
+    drawn = [
+        (one, errors)
+        for one, (_, errors) in zip(series_of([name for name, _ in methods]), methods, strict=True)
+        if errors is not None
+    ]
     rows = [
         DotRow(
             row.label,
-            tuple(None if (gain := errors.rows[place].gain) is None else Dot(gain) for _, errors in methods),
+            tuple(None if (gain := errors.rows[place].gain) is None else Dot(gain) for _, errors in drawn),
         )
-        for place, row in enumerate(methods[0][1].rows)
+        for place, row in enumerate(drawn[0][1].rows)
     ]
-    gains = [row.gain for _, errors in methods for row in errors.rows if row.gain is not None]
-    spans = Range(0.0, top_of(gains))
-    return dot_chart("errors", title, f"{title}, for {', '.join(names)}.", rows, series_of(names), spans)
+    gains = [row.gain for _, errors in drawn for row in errors.rows if row.gain is not None]
+    series = [one for one, _ in drawn]
+    names = ", ".join(one.name for one in series)
+    return dot_chart("errors", title, f"{title}, for {names}.", rows, series, Range(0.0, top_of(gains)))
 
 
 def sweep_figure(group: Sequence[SweepView]) -> Figure:

@@ -137,7 +137,8 @@ def test_a_method_keeps_its_colour_in_every_figure() -> None:
         sorted({shape.style for shape in drawing.shapes if isinstance(shape, Circle)})
         for drawing in (scores.drawing, differences)
     ]
-    assert colours == [["dot series-0", "dot series-1", "dot series-2"], ["dot series-1", "dot series-2"]]
+    assert colours == [["dot series-0", "dot series-1", "dot series-2"]] * 2
+    assert scores.drawing.height == differences.height  # the rows of both stand beside each other
 
 
 def test_nothing_is_drawn_if_values_are_hidden() -> None:

@@ -76,6 +76,19 @@ def test_errors_are_bars_for_one_result_and_dots_for_several() -> None:
     assert errors_figure([("oak", None)]) is None
 
 
+def test_methods_keep_their_colours_where_others_have_no_curve_or_analysis() -> None:
+    curve = CurveView("cat", (0.5, 1.0), (1.0, 0.5))
+    curves = curves_figure([("oak", None, None), ("elm", 0.5, curve)])
+    kinds = errors_figure([("oak", None), ("elm", errors())])
+
+    assert curves is not None
+    assert kinds is not None
+    [line] = [each for each in curves.drawing.shapes if isinstance(each, Polyline) and "," in each.points]
+    assert (line.style, line.title) == ("curve series-1", "elm 50.0")
+    assert curves.table.rows[0] == (0.0, None, 1.0)
+    assert {each.style for each in kinds.drawing.shapes if isinstance(each, Circle)} == {"dot series-1"}
+
+
 def test_sweeps_over_iou_and_size_are_drawn_with_gaps_for_missing_values() -> None:
     by_iou, by_area = (sweep_figure([sweep(swept, None), sweep(swept, "car")]) for swept in ("iou", "area"))
 
