@@ -24,7 +24,7 @@ function readable(figure) {
     }),
   }));
   const cursor = svg.querySelector("line").cloneNode(false);
-  cursor.setAttribute("class", "cursor");
+  cursor.setAttribute("class", "lead");
   svg.append(cursor);
   const readout = document.createElement("p");
   readout.className = "readout";
@@ -32,7 +32,8 @@ function readable(figure) {
   Object.assign(slider, { type: "range", min: 0, max: 100, step: 1, value: 50 });
   slider.setAttribute("aria-label", `${figure.dataset.across}, in percent`);
   const control = document.createElement("label");
-  control.append("Values at", slider);
+  const place = document.createElement("span");
+  control.append(place, slider);
   const output = document.createElement("output");
   readout.append(control, output);
   svg.parentElement.after(readout);
@@ -44,16 +45,18 @@ function readable(figure) {
       const y = heightAt(line.points, x);
       return `${line.name} ${y === null ? "–" : ((100 * (top + height - y)) / height).toFixed(1)}`;
     });
-    output.textContent = `${figure.dataset.across} ${Math.round(100 * share * Number(figure.dataset.right))}: ${said.join(", ")}`;
+    place.textContent = `At ${figure.dataset.across.toLowerCase()} ${Math.round(100 * share * Number(figure.dataset.right))}`;
+    output.textContent = said.join(", ");
   }
 
   slider.addEventListener("input", () => show(slider.value / 100));
   svg.addEventListener("pointermove", (event) => {
-    const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
-    const share = Math.min(Math.max((place.x - left) / width, 0), 1);
+    const pointer = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+    const share = Math.min(Math.max((pointer.x - left) / width, 0), 1);
     slider.value = Math.round(100 * share);
     show(share);
   });
+  show(0.5);
 }
 
 function readFigures() {

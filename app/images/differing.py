@@ -9,13 +9,13 @@ import heldout_scoring
 from app.boards.boards import BoardReaders
 from app.boards.comparisons import ComparisonView, ImageDifference
 from app.challenges import challenges
-from app.challenges.challenges import PhaseView, find_phase
+from app.challenges.challenges import PhaseView, description_of, find_phase
 from app.challenges.files import refusal_of_images
 from app.core.access import Actor
 from app.images import overlays
 from app.images.overlays import DrawnRun
 from app.images.pictures import PictureView, can_see_truth, pictures_of, source_of
-from app.images.viewer import SHOWN, Mark, draw_predictions, marks_of_truth
+from app.images.viewer import SHOWN, Label, Mark, draw_predictions, legend, marks_of_truth
 from app.platform import Platform
 
 FIRST: Final = 6  # images that are drawn; the table has more
@@ -31,31 +31,39 @@ class DrawnSource:
 
 @dataclass(frozen=True, slots=True)
 class DifferingImage:
-    """An image in which methods differ; of_methods: in the order of the comparison."""
+    """An image in which methods differ; of_methods: in the order of the comparison, None for a method that is not drawn yet."""
 
     difference: ImageDifference
     picture: PictureView
     truth: DrawnSource
-    of_methods: tuple[DrawnSource, ...]
+    of_methods: tuple[DrawnSource | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DifferingImages:
+    """The first images in which methods differ. legend: the colours of the labels, if labels are what is drawn."""
+
+    images: tuple[DifferingImage, ...] = ()
+    legend: tuple[Label, ...] = ()
 
     @property
-    def is_drawn(self) -> bool:
-        """Whether any method has something to draw over the image."""
-        return any(each.marks or each.labels for each in self.of_methods)
+    def lacks_predictions(self) -> bool:
+        """Whether a worker has not drawn all predictions yet."""
+        return any(None in each.of_methods for each in self.images)
 
 
-def images(platform: Platform, actor: Actor, view: ComparisonView) -> tuple[DifferingImage, ...]:
+def images(platform: Platform, actor: Actor, view: ComparisonView) -> DifferingImages:
     """Return the first images in which the methods differ, as the reader may see them; empty where they may see none."""
     differences = view.statistics.images[:FIRST] if view.statistics else ()
     if not differences:
-        return ()
+        return DifferingImages()
     with platform.snapshot() as session:
         phase = find_phase(session, view.challenge, view.image_set)
         source = source_of(session, phase.id)
         if source is None or not can_see_truth(actor, phase, source):
-            return ()
+            return DifferingImages()
         if refusal_of_images(session, actor, phase):
-            return ()
+            return DifferingImages()
         pictures = pictures_of(session, phase.id, [each.image for each in differences])
         board = challenges.board_of(session, phase.id, view.competition)
         is_organiser = actor.organises_challenge(phase.challenge_id)
@@ -63,7 +71,7 @@ def images(platform: Platform, actor: Actor, view: ComparisonView) -> tuple[Diff
         drawn = {run.run_id: run for run in overlays.runs_on_boards(session, phase.id, audience)}
     truth_id = board.ground_truth_id if board else None
     runs = [drawn.get(method.run) for method in view.methods]
-    return tuple(
+    found = tuple(
         DifferingImage(
             each,
             pictures[each.image],
@@ -73,6 +81,11 @@ def images(platform: Platform, actor: Actor, view: ComparisonView) -> tuple[Diff
         for each in differences
         if each.image in pictures
     )
+    shows_labels = any(
+        source and source.labels for each in found for source in (each.truth, *each.of_methods)
+    )
+    classes = description_of(platform.descriptions, phase.description_key).classes
+    return DifferingImages(found, legend(classes) if shows_labels else ())
 
 
 def _of_truth(
@@ -93,14 +106,14 @@ def _of_truth(
 
 def _of_methods(
     platform: Platform, phase: PhaseView, runs: Sequence[DrawnRun | None], picture: PictureView
-) -> tuple[DrawnSource, ...]:
+) -> tuple[DrawnSource | None, ...]:
     return tuple(_of_run(platform, phase, run, picture) if run is not None else DrawnSource() for run in runs)
 
 
-def _of_run(platform: Platform, phase: PhaseView, run: DrawnRun, picture: PictureView) -> DrawnSource:
+def _of_run(platform: Platform, phase: PhaseView, run: DrawnRun, picture: PictureView) -> DrawnSource | None:
     overlay = overlays.run_overlay(platform, run.run_id, picture.position, picture.name)
     if overlay is None:
-        return DrawnSource()
+        return None
     if overlay.has_labels:
         return DrawnSource(labels=f"{_labels(phase, picture)}?run={run.run_id}")
     marks, _ = draw_predictions(overlay.predictions, SHOWN)

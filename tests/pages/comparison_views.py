@@ -17,9 +17,9 @@ from app.boards.comparisons import (
     differences_figure,
     scores_figure,
 )
-from app.images.differing import DifferingImage, DrawnSource
+from app.images.differing import DifferingImage, DifferingImages, DrawnSource
 from app.images.pictures import PictureView
-from app.images.viewer import Mark
+from app.images.viewer import Mark, legend
 from app.results.details import curves_figure, errors_figure
 from tests.pages.drawn import CLASSES, EVIL, curves
 from tests.pages.result_views import errors
@@ -87,17 +87,19 @@ def drawings(view: ComparisonView) -> Drawings:
     )
 
 
-def images(view: ComparisonView) -> tuple[DifferingImage, ...]:
-    """Images with boxes, with labels, and without a picture."""
+def images(view: ComparisonView) -> DifferingImages:
+    """Images with boxes, with labels, and without a picture, of which one method is not drawn yet."""
     assert view.statistics is not None
     difference = view.statistics.images[0]
     picture = PictureView(0, EVIL, 500, 375, "v1", None)
     marks = DrawnSource((Mark("hit", 1, 2, 30, 40, EVIL, 0.5), Mark("false", 1, 2, 30, 40, EVIL, 0.4)))
     labels = DrawnSource(labels=f"/labels.png?run={EVIL}")
     missing = replace(picture, width=None, height=None, version=None, problem=EVIL)
-    return (
-        DifferingImage(difference, picture, marks, (marks, labels)),
-        DifferingImage(difference, missing, DrawnSource(), (DrawnSource(), DrawnSource())),
+    return DifferingImages(
+        (
+            DifferingImage(difference, picture, marks, (marks, labels)),
+            DifferingImage(difference, missing, DrawnSource(), (DrawnSource(), None)),
+        )
     )
 
 
@@ -112,6 +114,10 @@ def of_comparisons() -> Iterator[tuple[str, dict[str, Any]]]:
         comparison(statistics=None, obstacle=EVIL),
         hidden,
     ):
-        yield "comparisons/comparison.html", {"comparison": view, "drawn": drawings(view), "images": ()}
+        yield (
+            "comparisons/comparison.html",
+            {"comparison": view, "drawn": drawings(view), "images": DifferingImages()},
+        )
     view = comparison(2, draws_images=True)
-    yield "comparisons/comparison.html", {"comparison": view, "drawn": drawings(view), "images": images(view)}
+    for shown in (images(view), replace(images(view), legend=legend([EVIL]))):
+        yield "comparisons/comparison.html", {"comparison": view, "drawn": drawings(view), "images": shown}

@@ -17,13 +17,14 @@ from jinja2 import Environment
 from app.core.access import Actor
 from app.core.settings import Settings
 from app.core.site import FooterLink, SiteView
+from app.images.differing import DifferingImages
 from app.models import RunState, UploadState
 from app.submissions.submit_page import Confirmation
 from app.submissions.uploads import UploadView
 from app.web.dependencies import render_template, templates
 from heldout_scoring.scores import EXHIBITS
 from tests.login_settings import EXAMPLE_ID
-from tests.pages.comparison_views import comparison
+from tests.pages.comparison_views import comparison, images
 from tests.pages.drawn import EVIL
 from tests.pages.result_views import context, detail
 from tests.pages.samples import samples
@@ -378,7 +379,23 @@ def test_what_can_be_done_with_a_submission_is_renewed_with_its_state() -> None:
     assert "Withdraw the result" not in queued
     assert "Cancel the submission" not in scored
     assert "Withdraw the result" in scored
-    assert all('<div id="acts" hx-swap-oob="true">' in each for each in (queued, scored))
+    assert all('<div id="acts" class="results" hx-swap-oob="true">' in each for each in (queued, scored))
+
+
+def test_a_comparison_says_where_predictions_are_not_drawn_yet() -> None:
+    view = comparison(2, draws_images=True)
+    waiting = images(view)
+    done = replace(waiting, images=waiting.images[:1])
+
+    before, after = (
+        render_template("comparisons/images.html", comparison=view, images=each, path="/compare")
+        for each in (waiting, done)
+    )
+
+    assert '<a href="/compare#images">Look again</a>' in before
+    assert before.count("Being drawn") == 1
+    assert "Being drawn" not in after
+    assert "Look again" not in after
 
 
 def test_equal_methods_share_a_rank_and_blanks_have_none() -> None:
@@ -466,7 +483,9 @@ def test_a_report_of_a_thousand_problems_fits_a_small_page() -> None:
 
 def test_an_image_in_which_methods_differ_links_to_its_page_if_it_has_one() -> None:
     linked, plain = (
-        render_template("comparisons/images.html", comparison=comparison(2, draws_images=draws), images=())
+        render_template(
+            "comparisons/images.html", comparison=comparison(2, draws_images=draws), images=DifferingImages()
+        )
         for draws in (True, False)
     )
 

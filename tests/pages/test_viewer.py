@@ -192,11 +192,18 @@ def test_images_in_which_methods_differ_are_drawn_where_annotation_may_be_seen(
         for image_set, view in views.items()
     }
 
-    [shown] = drawn["val"]
-    assert (shown.picture.name, shown.is_drawn) == (scene.image, True)
+    [shown] = drawn["val"].images
+    assert (shown.picture.name, drawn["val"].lacks_predictions, drawn["val"].legend) == (
+        scene.image,
+        False,
+        (),
+    )
     assert {mark.kind for mark in shown.truth.marks} <= {"truth", "truth hard"}
-    assert {mark.kind for mark in shown.of_methods[0].marks} <= {"hit", "false", "other"}
-    assert drawn["test"] == ()
+    [source] = shown.of_methods
+    assert source is not None
+    assert source.marks
+    assert {mark.kind for mark in source.marks} <= {"hit", "false", "other"}
+    assert drawn["test"] == differing.DifferingImages()
 
 
 def method_of(platform: Platform, run_id: int) -> int:
