@@ -89,6 +89,15 @@ def test_a_confusion_matrix_has_the_shares_of_each_row() -> None:
     assert cells[6:] == ["cell none"] * 3
 
 
+@pytest.mark.parametrize("columns", [1, 3, 10])
+def test_a_heat_map_of_few_columns_is_as_wide_as_other_figures(columns: int) -> None:
+    names = tuple(f"class {number}" for number in range(columns))
+
+    drawing = heat_map("heat", "", "", Grid(("oak",), names, ((0.5,) * columns,), names))
+
+    assert drawing.width - drawing.left == pytest.approx(440)
+
+
 def test_heat_map_column_heads_are_written_in_full() -> None:
     labels = ("class_001", "class_002", "person")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from app.web.charts.shapes import Drawing, Rect, Shape, Text, label, width_of
 
 WIDTH, LABELS, HEAD = 440, 150, 62
-NARROWEST, WIDEST = 24, 60  # cells; in between they fill the width of other figures
+NARROWEST, WIDEST = 24, 90  # cells; in between they fill the width of other figures
 MOST_HIGH = 30  # rows that are as high as lines of text
 MOST_LETTERS = 19
 MOST_WITH_NUMBERS = 30  # columns
@@ -35,7 +35,7 @@ def heat_map(name: str, title: str, description: str, grid: Grid) -> Drawing:
     ]
     width = LABELS + cell.width * len(grid.columns) + slanted
     height = HEAD + cell.height * len(grid.rows) + 6
-    return Drawing(name, title, description, max(width, 320), height, tuple(shapes), left=left)
+    return Drawing(name, title, description, max(width, WIDTH + left), height, tuple(shapes), left=left)
 
 
 @dataclass(frozen=True, slots=True)
