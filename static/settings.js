@@ -21,6 +21,7 @@ const field = document.querySelector("[data-filters]");
 field?.addEventListener("input", () => {
   const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
   for (const group of document.querySelectorAll(".filtered")) {
+    group.open = words.length > 0;
     let found = 0;
     for (const row of group.querySelectorAll("tbody tr")) {
       row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word));

@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -26,6 +27,7 @@ from tests.pages.test_accounts import registered
 from tests.pages.test_people import admin_of
 from tests.rules.test_mail import FIELDS
 
+ROOT = Path(__file__).parents[2]
 FORM = {
     "name": "Acorn & Bench",
     "accent": "#B3261E",
@@ -108,6 +110,38 @@ def test_an_admin_closes_registration_unless_the_environment_has_decided(
 
     assert browser().post("/register", data=newcomer).status_code == 303
     assert admin.post("/admin/site", data=FORM | {"version": "2", "registration": "x"}).status_code == 422
+
+
+def test_variables_that_are_set_are_listed_and_the_others_put_away_with_their_number_until_they_are_sought(
+    admin: TestClient,
+) -> None:
+    def parts(page: str) -> tuple[str, list[tuple[bool, str]]]:
+        """What is listed outside of folds, and each fold with whether it is open."""
+        folds = re.findall(r'<details class="filtered" ?(open)?>(.*?)</details>', page, re.DOTALL)
+        listed = re.sub(r'<details class="filtered".*?</details>', "", page, flags=re.DOTALL)
+        return listed, [(bool(is_open), fold) for is_open, fold in folds]
+
+    listed, folds = parts(admin.get("/admin/settings").text)
+    sought, found = parts(admin.get("/admin/settings?q=mails_per").text)
+
+    assert "<code>HELDOUT_DATABASE_URL</code>" in listed
+    assert "<code>HELDOUT_MAILS_PER_MINUTE</code>" not in listed
+    counts = [int(re.search(r'<summary>[^<]+<span class="quiet">(\d+)<', fold)[1]) for _, fold in folds]  # type: ignore[index]
+    assert counts == [fold.count('<th scope="row">') for _, fold in folds]
+    assert not any(is_open for is_open, _ in folds)
+    assert "HELDOUT_DATABASE_URL" not in sought
+    assert [(is_open, fold.count("HELDOUT_MAILS_PER_MINUTE")) for is_open, fold in found] == [(True, 1)]
+
+
+def test_settings_say_the_default_where_nothing_was_chosen(admin: TestClient, browser: Browser) -> None:
+    page = " ".join(admin.get("/admin/settings").text.split())
+    purpose = (ROOT / "templates/site/tagline.txt").read_text().strip()
+
+    assert purpose in " ".join(browser().get("/").text.split())
+    colour = re.search(r"--accent: light-dark\((#\w+)", (ROOT / "static/style.css").read_text())
+    assert colour
+    for default in (purpose, f"<code>{colour[1]}</code>"):
+        assert f'{default} <span class="quiet">(default)</span>' in page
 
 
 def test_nothing_is_shown_of_what_was_not_written(browser: Browser) -> None:
