@@ -51,7 +51,7 @@ def _page(
     )
     return render(
         request,
-        "audit/audit.html",
+        "administration/audit.html" if actor.is_admin and not page.challenge else "audit/audit.html",
         page=page,
         form=words,
         here=here,

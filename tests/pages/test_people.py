@@ -363,6 +363,21 @@ def test_the_audit_log_can_be_filtered_and_paged(
     assert found(subject=lime, before=first["next"]) == ["role.grant"]
 
 
+def test_the_audit_of_admins_has_their_pages_beside_it_and_a_reason_stands_with_what_was_done(
+    browser: Browser, platform: Platform, admin: TestClient
+) -> None:
+    registered(browser(), "linden@example.org")
+    linden = number(platform, "linden@example.org")
+    admin.post(f"/admin/people/{linden}/suspend", data={"reason": "two accounts"})
+
+    page = admin.get("/audit", params={"subject": f"person {linden}"}).text
+
+    assert '<nav class="pages" aria-label="Admin pages">' in page
+    assert re.findall(r'<th scope="col">([^<]+)</th>', page) == ["When", "What", "Details"]
+    assert '<q class="sub">two accounts</q>' in page
+    assert '<a href="/audit" aria-current="page">' in page
+
+
 def test_an_organiser_sees_the_audit_log_of_their_own_challenges(
     browser: Browser, platform: Platform, admin: TestClient
 ) -> None:
