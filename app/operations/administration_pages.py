@@ -1,6 +1,6 @@
 """HTML pages: administration."""
 
-from typing import Annotated
+from typing import Annotated, Final
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request
@@ -12,7 +12,7 @@ from app.jobs import attempts
 from app.operations import administration
 from app.operations.administration import AccountChange, RoleChange, Search
 from app.operations.administration_index import administration_index
-from app.organising import creating
+from app.organising import audit, creating
 from app.platform import Platform
 from app.web.dependencies import CurrentActor, ThePlatform, render, requires
 from app.web.forms import Form, TheForm
@@ -20,18 +20,20 @@ from app.web.route_marks import marked
 
 router = APIRouter(prefix="/admin")
 
+LATEST: Final = 5  # records of the audit on the start page
 PEOPLE, ROLES, JOBS = map(requires, (Action.MANAGE_PEOPLE, Action.MANAGE_ROLES, Action.MANAGE_JOBS))
 
 
 @router.get("", dependencies=[JOBS])
-def overview(request: Request, platform: ThePlatform, before: Before = None) -> Response:
-    """Show the admins' start page: failed jobs, and links to everything else."""
+def overview(request: Request, platform: ThePlatform, actor: CurrentActor, before: Before = None) -> Response:
+    """Show the admins' start page: what waits for them, the state of the installation, failed jobs and what was done last."""
     page = administration.failed_jobs(platform, before)
     return render(
         request,
         "administration/overview.html",
         index=administration_index(platform),
         requests=creating.count_open(platform),
+        latest=audit.latest(platform, actor, LATEST),
         dead=page.rows,
         older=f"/admin?before={page.next}#messages" if page.next else None,
     )

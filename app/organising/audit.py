@@ -502,6 +502,12 @@ def page(platform: Platform, actor: Actor, search: AuditQuery) -> AuditPage:
     return AuditPage(tuple(found[:PAGE]), following, challenge.code, challenge.title, is_viewed)
 
 
+def latest(platform: Platform, actor: Actor, most: int) -> tuple[AuditLine, ...]:
+    """Return the newest records that the actor may read."""
+    with platform.snapshot() as session:
+        return tuple(tell(session, actor, core_audit.records(session, actor, AuditQuery(), most)))
+
+
 HEADER: Final = (
     "at",
     "by",

@@ -134,6 +134,21 @@ def test_admins_are_told_if_no_worker_is_alive(browser: Browser, platform: Platf
     assert "No worker" not in admin.get("/admin").text
 
 
+def test_admins_find_what_waits_for_them_first_with_the_page_where_it_is_dealt_with(
+    browser: Browser, platform: Platform
+) -> None:
+    admin = browser()
+    admin.headers["Authorization"] = f"Bearer {token_of_admin(platform, 'doing@localhost', 'Doing')}"
+
+    page = admin.get("/admin").text
+    needs = page.partition('id="needs"')[2].partition("</section>")[0]
+
+    places = [page.index(f'id="{part}"') for part in ("needs", "health", "queue", "storage", "latest")]
+    assert places == sorted(places)
+    for address in ("/docs/administer/backup", "/admin/settings#mail"):
+        assert f'class="btn to" href="{address}"' in needs
+
+
 def test_organisers_are_told_if_runs_wait_and_no_worker_is_alive(
     browser: Browser, platform: Platform
 ) -> None:
