@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final
 
@@ -343,6 +343,23 @@ def all_phases(session: Session) -> list[PhaseView]:
 def listed_phases(session: Session, actor: Actor) -> list[PhaseView]:
     """Return the phases of all challenges that lists show this reader, the newest challenge first."""
     return _phases(session, PHASES.where(visible_to(actor, Phase.challenge_id, in_lists=True)))
+
+
+def by_deadline(phases: Sequence[PhaseView], state: PhaseState) -> tuple[PhaseView, ...]:
+    """Sort the phases in a state by closing date, or by opening date if upcoming. Phases that never close come last."""
+    far = datetime.max.replace(tzinfo=UTC)
+
+    def moment(phase: PhaseView) -> datetime:
+        return phase.opens_at if state is PhaseState.UPCOMING else phase.closes_at or far
+
+    return tuple(sorted((each for each in phases if each.state is state), key=moment))
+
+
+def open_phases(platform: Platform, actor: Actor) -> tuple[PhaseView, ...]:
+    """Return the phases that accept results and that lists show this reader, the one that closes first at the beginning."""
+    with platform.reading() as session:
+        listed = listed_phases(session, actor)
+    return by_deadline([phase for phase in listed if phase.paused_at is None], PhaseState.OPEN)
 
 
 def organised_by(actor: Actor) -> ColumnElement[bool]:

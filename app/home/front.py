@@ -3,11 +3,11 @@
 import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final, Generic, TypeVar
 
 from app.challenges import challenges, news, texts
-from app.challenges.challenges import PhaseView, offered_competitions
+from app.challenges.challenges import PhaseView, by_deadline, offered_competitions
 from app.challenges.news import AnnouncementView
 from app.challenges.phase_rules import PhaseState
 from app.core.access import Actor
@@ -144,16 +144,6 @@ def next_deadline(phases: Sequence[PhaseView]) -> PhaseView | None:
     """Return the open phase that closes first, or None if no open phase has a closing date."""
     closing = [each for each in phases if each.state is PhaseState.OPEN and each.closes_at is not None]
     return min(closing, key=lambda phase: phase.closes_at or phase.opens_at, default=None)
-
-
-def by_deadline(phases: Sequence[PhaseView], state: PhaseState) -> tuple[PhaseView, ...]:
-    """Sort the phases in a state by closing date, or by opening date if upcoming. Phases that never close come last."""
-    far = datetime.max.replace(tzinfo=UTC)
-
-    def moment(phase: PhaseView) -> datetime:
-        return phase.opens_at if state is PhaseState.UPCOMING else phase.closes_at or far
-
-    return tuple(sorted((each for each in phases if each.state is state), key=moment))
 
 
 def state_of_challenge(phases: Sequence[PhaseView]) -> ChallengeState:

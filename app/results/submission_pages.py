@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from app.challenges import asking
+from app.challenges import asking, challenges
 from app.core.access import Action, Actor
 from app.core.paging import Before
 from app.core.rate_limits import Limited
@@ -47,6 +47,7 @@ def mine(request: Request, platform: ThePlatform, actor: CurrentActor, before: B
         older=older,
         quota=quotas,
         is_first=before is None,
+        open_phases=() if page.rows else challenges.open_phases(platform, actor),
     )
 
 

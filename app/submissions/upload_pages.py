@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, File, Request, UploadFile
 from fastapi.responses import RedirectResponse, Response
 
+from app.challenges import challenges
 from app.core.access import Action
 from app.core.errors import MalformedError
 from app.core.rate_limits import Limited
@@ -43,7 +44,9 @@ async def send(
 @marked(in_views=True)
 def mine(request: Request, platform: ThePlatform, actor: CurrentActor, after: str | None = None) -> Response:
     """List the team's uploads with the actions possible on each."""
-    return render(request, "uploads/mine.html", page=uploads.my_uploads(platform, actor, after))
+    page = uploads.my_uploads(platform, actor, after)
+    open_phases = () if page.uploads else challenges.open_phases(platform, actor)
+    return render(request, "uploads/mine.html", page=page, open_phases=open_phases)
 
 
 @router.post("/uploads/{upload_id}/check", dependencies=[CHANGE, limited(Limited.UPLOAD)])

@@ -214,8 +214,11 @@ def of_uploads() -> Iterator[Sample]:
     yield "submissions/submit.html", submitting(replace(busy, is_ours=False))
     rows = tuple(upload_row(state, valid=valid) for state in UploadState for valid in (True, False))
     page = UploadPage(rows, "20261121T120000.000000Z_x", 1024, 4096)
-    yield "uploads/mine.html", {"page": page}
-    yield "uploads/mine.html", {"page": replace(page, uploads=(), next=None)}
+    yield "uploads/mine.html", {"page": page, "open_phases": ()}
+    for open_phases in ((PHASE, VAL), ()):
+        yield "uploads/mine.html", {"page": replace(page, uploads=(), next=None), "open_phases": open_phases}
+        nothing: dict[str, Any] = {"methods": (), "older": None, "quota": {}, "is_first": True}
+        yield "submissions/mine.html", nothing | {"open_phases": open_phases}
     lines = (
         StorageLine("confirmed", 1200, 1024**3, None, 0),
         StorageLine("partial", 3, 2048, NOW + timedelta(days=1), 2),
@@ -312,7 +315,6 @@ def of_submissions() -> Iterator[Sample]:
     scored = replace(row, state=ResultState.SCORED, run_state=RunState.SCORED, position=None, mean=0.0)
     waiting_row = replace(row, is_waiting=True, quota=QuotaEffect.COUNTS, waits_for=Wait(Cause.TURN, EVIL))
     gone = replace(row, state=ResultState.WITHDRAWN, quota=QuotaEffect.CANCELLED, is_public=True)
-    yield "submissions/mine.html", {"methods": (), "older": None, "quota": {}, "is_first": True}
     yield (
         "submissions/mine.html",
         {
@@ -405,7 +407,9 @@ def of_admins(challenge: OrganisedChallenge) -> Iterator[Sample]:
     )
     of_one = AuditPage(rows, None, "VOC2007", EVIL, is_viewed=True)
     yield "audit/audit.html", {**context, "page": of_one, "form": {"action": "team."}, "older": None}
-    yield "audit/audit.html", {**context, "page": AuditPage((), None), "form": {}, "older": None}
+    for template in ("audit/audit.html", "administration/audit.html"):
+        yield template, {**context, "page": AuditPage(rows, 2), "form": {}, "older": "/audit?before=2"}
+        yield template, {**context, "page": AuditPage((), None), "form": {}, "older": None}
 
 
 def of_alike_results() -> Iterator[Sample]:
@@ -436,9 +440,20 @@ def of_the_rest() -> Iterator[Sample]:
         has_mail_server=False, mail_trouble=None,
     )  # fmt: skip
     page = "administration/overview.html"
-    yield page, {"dead": (message,), "older": "/x", "index": index, "requests": 2}
-    yield page, {"dead": (), "older": None, "index": quiet, "requests": 0}
-    yield page, {"dead": (), "older": None, "index": replace(index, mail_trouble=None), "requests": 0}
+    line = AuditLine(3, NOW, 1, EVIL, EVIL, EVIL, EVIL, EVIL, {}, {}, {}, EVIL)
+    latest = (line, replace(line, by=None, challenge=None))
+    yield page, {"dead": (message,), "older": "/x", "index": index, "requests": 2, "latest": latest}
+    yield page, {"dead": (), "older": None, "index": quiet, "requests": 0, "latest": ()}
+    yield (
+        page,
+        {
+            "dead": (),
+            "older": None,
+            "index": replace(index, mail_trouble=None),
+            "requests": 0,
+            "latest": latest,
+        },
+    )
     yield from of_admins(challenge)
     terms = DisclosureTerms(Disclosure.CLASSES, details_at_close=False, only_complete=True)
     refusals = {each: EVIL if each is Disclosure.FULL else None for each in Disclosure}

@@ -131,6 +131,25 @@ def archive(*order: str, image_set: str = "test", competition: int = 3) -> bytes
 SHUFFLED = ("dog", "bird", "boat", "car", "cat", "cow")
 
 
+@pytest.mark.parametrize("path", ["/submissions", "/uploads"])
+def test_who_has_sent_nothing_is_offered_the_open_phases_with_their_deadlines(
+    scene: Scene, path: str
+) -> None:
+    closes = datetime.now(UTC) + timedelta(days=3)
+    scene.change(closes_at=closes)
+
+    page = scene.ash.get(path).text
+    scene.change(paused_at=closes)
+    paused = scene.ash.get(path).text
+    scene.change(closes_at=None, paused_at=None)
+
+    test, val = (page.find(f'href="/challenges/drop/{each}/submit"') for each in ("test", "val"))
+    assert 0 < test < val
+    assert "Nothing " in page
+    assert f"{closes:%-d %b %Y %H:%M} UTC" in page
+    assert "/challenges/drop/test/submit" not in paused
+
+
 def test_a_report_compares_class_shares_with_public_annotation_alone(scene: Scene) -> None:
     def codes() -> list[str]:
         return [each["code"] for each in scene.report(archive(*SHUFFLED))["warnings"]]

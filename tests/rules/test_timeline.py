@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.challenges.challenges import PhaseView
+from app.challenges.challenges import PhaseView, by_deadline
 from app.challenges.phase_rules import PhaseState
-from app.home.front import by_deadline, next_deadline
+from app.home.front import next_deadline
 from app.home.home import MOST_TICKS, shown_phase, timeline_of
 from app.models import Disclosure
 from tests.pages.views import NOW, PHASE, VAL
