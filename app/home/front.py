@@ -147,11 +147,12 @@ def next_deadline(phases: Sequence[PhaseView]) -> PhaseView | None:
 
 
 def state_of_challenge(phases: Sequence[PhaseView]) -> ChallengeState:
-    """Return the state of a challenge: open if any phase is, or else upcoming if one is to come."""
+    """Return the state of a challenge: open if any phase is, or else upcoming if one is to come or there is none yet."""
     states = {phase.state for phase in phases}
     if PhaseState.OPEN in states:
         return ChallengeState.OPEN
-    return ChallengeState.UPCOMING if PhaseState.UPCOMING in states else ChallengeState.CLOSED
+    is_to_come = not states or PhaseState.UPCOMING in states
+    return ChallengeState.UPCOMING if is_to_come else ChallengeState.CLOSED
 
 
 def tasks_offered(phases: Sequence[PhaseView]) -> tuple[str, ...]:

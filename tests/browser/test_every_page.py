@@ -34,6 +34,8 @@ PUBLIC = (
     "/methods/1", "/runs/{run}/images", "/problems", "/docs?q=quota", "/docs/report-codes", "/setup", "/status", "/invited/used",
     "/docs", "/docs/take-part", "/docs/organise", "/docs/organise/challenge", "/docs/organise/data", "/docs/notifications", "/docs/webhooks", "/docs/formats", "/docs/protocols", "/docs/protocols/voc2012", "/docs/voc2007", "/docs/api",
     "/docs/library", "/docs/recipes", "/docs/migrating", "/docs/speed", "/docs/security", "/docs/administer/install", "/docs/administer/settings", "/docs/administer/costs",
+    "/docs/statistics", "/docs/data-sets", "/docs/organise/rules", "/docs/organise/teams", "/docs/organise/scoring", "/docs/administer/mail", "/docs/administer/login",
+    "/docs/administer/backup", "/docs/administer/monitoring", "/docs/administer/update", "/docs/administer/scale", "/api/docs/leaderboards",
 )  # fmt: skip
 PARTICIPANTS = (
     "/teams", "/teams/{team}", "/notifications", "/account/notifications", "/submissions", "/submissions/{val3}", "/account", "/account/tokens", "/account/sessions", "/login/confirm", "/account/second-factor", "/login/code", "/challenges/sample/test/submit", "/uploads/{valid}",
