@@ -37,7 +37,7 @@ from app.web.forms import OrBlank
 from app.web.tables import Cell, csv_of
 from app.web.zones import MINUTE
 
-PAGE = 50  # records
+PAGE = 30  # records
 BATCH = 500  # records of a CSV that are read at a time
 
 # by the noun with which actions begin: what a filter says, for a challenge

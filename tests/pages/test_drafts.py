@@ -160,7 +160,7 @@ def test_six_steps_make_phases_that_open_for_everybody(place: Place, app: FastAP
     assert "Task detection Slots" in rules
     trials = place.page(f"/organise/phases/{phases['test'].id}/trials")
     assert ("Detection, average precision" in trials, "Classification" in trials) == (True, False)
-    assert "Task all detection State" in place.page(f"/organise/challenges/{code}/submissions")
+    assert "All tasks Detection All states" in place.page(f"/organise/challenges/{code}/submissions")
     assert "research and teaching" in terms
     assert "lacks" not in place.page(f"/organise/challenges/{code}")
     assert place.organiser.get(f"{NEW}/{code}/rules").headers["location"] == f"/organise/challenges/{code}"
