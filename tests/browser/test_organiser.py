@@ -71,7 +71,7 @@ def test_a_row_of_the_table_of_submissions_is_one_line_and_at_most_three_on_a_ph
     assert max(narrow) < 96
     assert page.evaluate("document.documentElement.scrollHeight") < 4000
     expect(page.get_by_role("button", name="Withdraw…")).to_be_hidden()
-    page.get_by_role("checkbox", name="Select").first.check()
+    page.locator("tbody").get_by_role("checkbox").first.check()
     expect(page.get_by_role("button", name="Withdraw…")).to_be_visible()
 
 
