@@ -73,6 +73,8 @@ def test_a_row_of_the_table_of_submissions_is_one_line_and_at_most_three_on_a_ph
     expect(page.get_by_role("button", name="Withdraw…")).to_be_hidden()
     page.locator("tbody").get_by_role("checkbox").first.check()
     expect(page.get_by_role("button", name="Withdraw…")).to_be_visible()
+    page.goto("/organise/challenges/sample/submissions?columns=person")
+    expect(page.locator("tbody th a").first).to_have_attribute("href", re.compile(r"/submissions/\d+"))
 
 
 def test_an_organiser_writes_an_overview_and_an_announcement(site: Site, visit: Visit) -> None:
