@@ -66,8 +66,8 @@ class DataPage:
 
     @property
     def programs(self) -> tuple[tuple[str, Snippet], ...]:
-        """A program for each task, for the last image set that offers it; those of others differ in its name alone."""
-        found = {each.task: (phase.image_set, each) for phase in self.phases for each in phase.snippets}
+        """Programs for the tasks, of image sets whose programs differ in their names alone the last."""
+        found = {each.common: (phase.image_set, each) for phase in self.phases for each in phase.snippets}
         return tuple(found.values())
 
     @property

@@ -76,6 +76,7 @@ class Snippet:
     task: str
     title: str
     code: str
+    common: str  # of the code for every image set, without its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +280,12 @@ def snippets_of(
     """Return a program for the first competition of each task."""
     first = {each.task: each for each in reversed(tuple(competitions))}
     return tuple(
-        Snippet(task, each.title, snippet(description, each, address))
+        Snippet(
+            task,
+            each.title,
+            snippet(description, each, address),
+            snippet(replace(description, image_set=""), each, ""),
+        )
         for task, each in reversed(first.items())
     )
 

@@ -60,7 +60,7 @@ GENERATED = (
     GeneratedFile(EVIL, EVIL, "/x", GeneratedKind.EXAMPLE, task=EVIL, competition=4),
 )
 PHASE_FILES = PhaseFiles(
-    EVIL, 12, GENERATED, (Snippet("detection", EVIL, EVIL),), "/pictures/a/b",
+    EVIL, 12, GENERATED, (Snippet("detection", EVIL, EVIL, EVIL),), "/pictures/a/b",
     1024, Limits(), ImageArchive(EVIL, 12345, "ab" * 32, "/x"),
 )  # fmt: skip
 MADE = MadeArchive(EVIL, 12345, Audience.TERMS, EVIL, "ab" * 32, "/x")

@@ -53,6 +53,24 @@ def test_a_program_runs_whatever_characters_a_set_and_its_images_have(tmp_path: 
     assert report.problems == ()
 
 
+def test_programs_are_alike_if_image_sets_differ_in_their_names_alone() -> None:
+    phase, offered = description("VOC2012"), heldout_scoring.competitions("VOC2012")
+    others = (
+        (replace(phase, image_set="val2"), offered),
+        (description("VOC2007"), offered),
+        (phase, offered[1:]),
+    )
+
+    [one, renamed, of_another_year, of_any_data] = [
+        {each.common for each in snippets_of(which, some, f"{ADDRESS}?{which.image_set}")}
+        for which, some in ((phase, offered), *others)
+    ]
+
+    assert one == renamed
+    assert one.isdisjoint(of_another_year)
+    assert len(one - of_any_data) == 1
+
+
 def test_every_task_has_a_program_and_a_page_shows_one_for_each() -> None:
     tasks = {each.task for dataset in DATASETS for each in heldout_scoring.competitions(dataset)}
     shown = snippets_of(description("VOC2012"), heldout_scoring.competitions("VOC2012"), ADDRESS)
