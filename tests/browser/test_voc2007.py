@@ -188,7 +188,7 @@ def answer(page: Page) -> None:
 
 def move_deadline(page: Page, closes: datetime) -> None:
     page.goto("/organise/challenges/VOC2007/phases")
-    page.get_by_role("link", name="Dates, quotas and extra slots of test").click()
+    page.get_by_role("link", name="Edit of test").click()
     page.locator("#field-closes_at").fill(f"{closes:%Y-%m-%dT%H:%M}")
     page.locator("#field-reason").fill("Agreed with the teams")
     page.get_by_role("button", name="Change", exact=True).click()
@@ -235,7 +235,7 @@ def publish(page: Page) -> None:
 
 def close(page: Page) -> None:
     page.goto("/organise/challenges/VOC2007/phases")
-    page.get_by_role("link", name="Dates, quotas and extra slots of test").click()
+    page.get_by_role("link", name="Edit of test").click()
     page.get_by_text("Close test early").click()
     page.get_by_label("Now", exact=True).check()
     page.get_by_label("Reason for closing early").fill("Everybody who takes part is done.")
