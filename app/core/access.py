@@ -12,6 +12,8 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from app.core.errors import ConflictError, ForbiddenError, NotFoundError
 from app.models import Challenge, ChallengeInvitation, ChallengeVisibility, InvitedPerson, Member, Role
 
+TRIED: Final = "sample-try"  # the challenge that visitors' test runs go to; no list shows it to anybody
+
 
 class Action(enum.StrEnum):
     """What a route allows; every route names one action."""
@@ -449,10 +451,13 @@ def visible_to(actor: Actor, challenge: Number, *, in_lists: bool = False) -> Co
     """The condition for rows of challenges that the actor may see. challenge: the column with the id of the challenge.
 
     in_lists: only challenges that a list, a feed or a search shows this actor: of those that are reached by their address
-    alone, the actor's own, and none that is archived.
+    alone, the actor's own, and none that is archived or that visitors' test runs go to.
     """
     seen = true() if actor.is_admin else challenge.in_(_visible_challenges(actor, in_lists=in_lists))
-    return and_(seen, not_(_is_archived(challenge))) if in_lists else seen
+    if not in_lists:
+        return seen
+    tried = select(Challenge.id).where(Challenge.code == TRIED)
+    return and_(seen, not_(_is_archived(challenge)), challenge.not_in(tried))
 
 
 def _is_archived(challenge: Number) -> ColumnElement[bool]:

@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 
 from app.boards.boards import BoardReaders, is_shown_to
 from app.challenges import challenges
-from app.core.access import Actor
+from app.core.access import TRIED, Actor
 from app.core.errors import ConflictError, DomainError, NotFoundError, RefusedError
 from app.images import overlays, viewer
 from app.images.viewer import Mark, ViewerChoice, ViewerPage
@@ -51,7 +51,7 @@ from app.web.charts.shapes import Figure
 log = structlog.get_logger()
 
 SAMPLE: Final = "sample"  # sample.NAME, without what draws it
-COPY: Final = "sample-try"
+COPY: Final = TRIED
 IMAGE_SET: Final = "val"
 COMPETITION: Final = 3
 METHOD: Final = "WindowShopper"  # sample.TRYING

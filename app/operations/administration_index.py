@@ -9,6 +9,7 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from app.challenges import challenges
+from app.core.access import TRIED
 from app.jobs import heartbeats, mail
 from app.jobs.queue import is_held, is_waiting
 from app.models import Challenge, Job, NotificationMail, Queue, Run, RunState, User
@@ -69,7 +70,7 @@ def administration_index(platform: Platform) -> AdministrationIndex:
             disks=by_disk(disks(platform)),
             damaged=count_damaged(session),
             people=_count(session, select(User.id).where(User.deleted_at.is_(None))),
-            challenges=_count(session, select(Challenge.id)),
+            challenges=_count(session, select(Challenge.id).where(Challenge.code != TRIED)),
             has_mail_server=mail.mail_location(platform.settings).is_sent,
             mail_trouble=mailing.trouble(session),
             undelivered=_count(

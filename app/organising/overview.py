@@ -13,7 +13,7 @@ import heldout_scoring
 from app.challenges import challenges
 from app.challenges.challenges import PhaseView
 from app.challenges.phase_rules import PhaseState
-from app.core.access import Action, Actor, require_challenge, rows_for
+from app.core.access import TRIED, Action, Actor, require_challenge, rows_for
 from app.evaluation import rescoring, similarity
 from app.evaluation.rescoring import RescoreView, UndecidedCursor
 from app.images import label_reports
@@ -350,7 +350,8 @@ def cards(platform: Platform, actor: Actor) -> Cards:
     """Return the challenges that the actor organises or views, with what needs them."""
     with platform.snapshot() as session:
         theirs = rows_for(actor, Action.READ_ORGANISING, challenge=Challenge.id)
-        listed = session.scalars(select(Challenge).where(theirs).order_by(Challenge.id.desc())).all()
+        shown = select(Challenge).where(theirs, Challenge.code != TRIED)
+        listed = session.scalars(shown.order_by(Challenge.id.desc())).all()
         found = load_overview(session, challenges.read_phases(session, actor))
         teams, mail = _teams(session, [each.id for each in listed]), _mail_states(session)
         asked = _asked(session, actor, [each.id for each in listed])

@@ -189,6 +189,21 @@ def test_what_visitors_try_is_on_no_board_and_seen_nowhere_else(
         assert visitor.get(path).status_code == 404
 
 
+def test_no_list_offers_anybody_what_visitors_try(sampled: TestClient, platform: Platform) -> None:
+    token = token_of_admin(platform, "lister@example.org", "Lister")
+    admin = TestClient(sampled.app, headers={"Authorization": f"Bearer {token}"})
+
+    offered = [
+        admin.get(path).text
+        for path in ("/submissions", "/uploads", "/challenges", "/organise", "/find?q=sample")
+    ]
+    overview = admin.get("/admin").text
+
+    assert f"/challenges/{trying.SAMPLE}/test/submit" in offered[0]
+    assert [trying.COPY in page or "what visitors try" in page for page in offered] == [False] * len(offered)
+    assert "1 challenge ·" in overview
+
+
 def test_one_archive_is_on_its_way_at_a_time(
     sampled: TestClient, platform: Platform, browser: Browser
 ) -> None:
