@@ -84,7 +84,7 @@ class PairedBootstrap:
 
     pairs: the means of all pairs of methods; classes: each class against the reference; images: those whose numbers of errors
     differ most, largest difference first. tests: how many the p-values of means are corrected for: one for each pair of the
-    board's public methods, or of these methods alone if the others have not been compared yet (is_of_board false).
+    board's public methods, or of these methods alone if those cannot be compared (is_of_board false).
     """
 
     replicates: int
@@ -147,7 +147,7 @@ class ComparisonView:
     methods: tuple[ComparedMethod, ...]
     classes: tuple[str, ...]
     statistics: PairedBootstrap | None
-    is_computed: bool  # False while the statistics are still to be computed
+    is_computed: bool  # False while statistics or corrected p-values of means are still to be computed
     obstacle: str | None  # why these results cannot be compared statistically
     withheld: str | None  # what is hidden from the reader, and until when
     beyond_public: bool
@@ -226,6 +226,14 @@ def statistics_of(compared: Sequence[Compared], family: HolmFamily | None = None
         images=_images([outcomes for _, outcomes in compared])
         if len({(each.names, outcomes.images) for each, outcomes in compared}) == 1
         else (),
+    )
+
+
+def without_correction(found: PairedBootstrap) -> PairedBootstrap:
+    """Leave out the corrected p-values of means, as long as not all methods of the board have been compared."""
+    return replace(
+        found,
+        pairs=tuple(replace(each, difference=replace(each.difference, holm=None)) for each in found.pairs),
     )
 
 
@@ -371,6 +379,15 @@ def _select_from_board(actor: Actor, phase_id: int, competition: int) -> Select[
     )
 
 
+def _is_family_awaited(session: Session, phase_id: int, competition: int) -> bool:
+    """Whether the tests of all pairs of a board's public methods are still to be computed."""
+    statement = _select_from_board(Actor(), phase_id, competition).where(
+        Run.ground_truth_id == Board.ground_truth_id, Run.scorer == Board.scorer
+    )
+    runs = [run.id for _, run, _ in session.execute(statement)]
+    return groups.is_awaited(session, phase_id, competition, runs)
+
+
 def runs_on_board(
     session: Session, actor: Actor, phase_id: int, competition: int, methods: Sequence[int]
 ) -> list[BoardRun]:
@@ -432,9 +449,17 @@ def comparison(platform: Platform, actor: Actor, address: BoardKey, methods: Seq
         stored = analyses.diagnoses(session, [each.run.id for each in runs]) if visibility.details else {}
         compared = _methods(session, visibility, runs, stored)
         candidates, has_more = _candidates(session, actor, phase, address.competition, chosen, visibility)
-        family = groups.family_of(session, phase.id, address.competition) if visibility.details else None
+        is_awaited = visibility.details and _is_family_awaited(session, phase.id, address.competition)
+        family = (
+            groups.family_of(session, phase.id, address.competition)
+            if visibility.details and not is_awaited
+            else None
+        )
     obstacle = obstacle_of([run.setup for run in runs])
     is_ready = obstacle is None and len(stored) == len(runs) >= FEWEST
+    statistics = _statistics(platform, [each.run.id for each in runs], family) if is_ready else None
+    if statistics and is_awaited:
+        statistics = without_correction(statistics)
     return ComparisonView(
         challenge=phase.challenge,
         challenge_title=phase.challenge_title,
@@ -444,8 +469,11 @@ def comparison(platform: Platform, actor: Actor, address: BoardKey, methods: Seq
         measure=next((each.run.measure or "" for each in runs), ""),
         methods=compared,
         classes=tuple(dict.fromkeys(each.name for method in compared for each in method.classes)),
-        statistics=_statistics(platform, [each.run.id for each in runs], family) if is_ready else None,
-        is_computed=is_ready or not visibility.details or obstacle is not None or len(runs) < FEWEST,
+        statistics=statistics,
+        is_computed=(is_ready and not is_awaited)
+        or not visibility.details
+        or obstacle is not None
+        or len(runs) < FEWEST,
         obstacle=obstacle,
         withheld=withheld(phase, visibility),
         beyond_public=visibility.beyond_public,

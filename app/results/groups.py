@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from app.jobs import sandbox
 from app.jobs.sandbox import ChildLimits, run_in_subprocess
-from app.models import BoardGroups, RunAnalysis
+from app.models import BoardGroups, Job, JobKind, RunAnalysis
 from app.platform import Platform
 from heldout_scoring import HolmFamily, Replicates
 from heldout_scoring.stored import from_plain
@@ -73,6 +73,18 @@ def stored_version(session: Session, phase_id: int, competition: int) -> str | N
     """Return the version of the last comparison."""
     found = session.get(BoardGroups, (phase_id, competition))
     return found.version if found else None
+
+
+def is_awaited(session: Session, phase_id: int, competition: int, run_ids: Collection[int]) -> bool:
+    """Whether a comparison of these runs, the public ones on a board, is still to come: the last one was of others."""
+    analysed = analysed_runs(session, run_ids)
+    if stored_version(session, phase_id, competition) != version_of(analysed):
+        return True
+    others = set(run_ids) - set(analysed)
+    queued = select(Job.payload["run_id"].as_integer()).where(
+        Job.kind == JobKind.INTERVALS, Job.dead_at.is_(None)
+    )
+    return bool(others) and not others.isdisjoint(session.scalars(queued))
 
 
 def analysed_runs(session: Session, run_ids: Collection[int]) -> list[int]:
