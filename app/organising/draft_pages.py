@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData
@@ -78,9 +78,14 @@ def _overview(code: str) -> Response:
 
 
 @router.get("/new", dependencies=[CREATE])
-def start(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
+def start(
+    request: Request,
+    platform: ThePlatform,
+    actor: CurrentActor,
+    way: Annotated[Literal["scratch", "copy"], Query(description="how to begin")] = "scratch",
+) -> Response:
     """Begin a new challenge, or go on with a draft."""
-    return _start(request, platform, actor, {"template": "voc", "tracks": "one"}, NOTHING, NOTHING)
+    return _start(request, platform, actor, {"template": "voc", "tracks": "one"}, NOTHING, NOTHING, way)
 
 
 def _start(
@@ -90,10 +95,12 @@ def _start(
     form: Mapping[str, Any],
     problems: Mapping[str, str],
     copy: Mapping[str, Any],
+    way: str = "scratch",
 ) -> Response:
     return render(
         request,
         "organisers/new/start.html",
+        way=way,
         code=422 if problems else 200,
         page=drafts.start_page(platform, actor),
         form=form,
@@ -133,7 +140,7 @@ def copy(request: Request, platform: ThePlatform, actor: CurrentActor, sent: Sen
         problems |= error.problems
     named = {f"copy_{name}": message for name, message in problems.items()}
     again = {f"copy_{name}": value for name, value in form.items()}
-    return _start(request, platform, actor, {"template": "voc", "tracks": "one"}, named, again)
+    return _start(request, platform, actor, {"template": "voc", "tracks": "one"}, named, again, "copy")
 
 
 # the steps

@@ -71,7 +71,8 @@ def change(
 ) -> Response:
     """Change the settings of a challenge."""
     with form.showing_errors():
-        settings.change(platform, actor, challenge, form.read(NewSettings))
+        tagline = " ".join(form.text("tagline").split())  # its field has several lines
+        settings.change(platform, actor, challenge, form.read(NewSettings, tagline=tagline))
         return RedirectResponse(f"/organise/challenges/{quote(challenge)}/settings?saved=1", status_code=303)
     return _page(request, platform, actor, challenge, form)
 

@@ -95,17 +95,22 @@ DRAFTS = (
 
 
 def of_drafts() -> Iterator[tuple[str, dict[str, Any]]]:
-    start = {"tasks": tuple(Task), "steps": draft_rules.TITLES, "problems": {}, "copy": {}}
+    start = {"tasks": tuple(Task), "steps": draft_rules.TITLES, "problems": {}, "copy": {}, "way": "scratch"}
     page = Start((DraftLine("birds", EVIL, Step.RULES, NOW),), {"birds": EVIL})
     form: dict[str, Any] = {"template": "voc", "tracks": "one"}
     yield "organisers/new/start.html", {**start, "page": page, "form": form}
-    yield "organisers/new/start.html", {**start, "page": Start(()), "form": form}
+    for way in ("scratch", "copy"):
+        yield "organisers/new/start.html", {**start, "page": Start(()), "form": form, "way": way}
     yield from _of_files()
     names = ("title", "code", "tagline", "tasks", "template", "tracks", "copy_title", "copy_code")
     wrong = dict.fromkeys(names, EVIL)
     yield (
         "organisers/new/start.html",
-        {**start, "page": page, "form": wrong, "copy": {"copy_title": EVIL}, "problems": wrong},
+        {**start, "page": page, "form": wrong, "problems": wrong},
+    )
+    yield (
+        "organisers/new/start.html",
+        {**start, "page": page, "form": form, "copy": {"copy_title": EVIL}, "problems": wrong, "way": "copy"},
     )
     for step in Step:
         for view in DRAFTS:

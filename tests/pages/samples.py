@@ -226,8 +226,12 @@ def of_uploads() -> Iterator[Sample]:
     retention = Retention(timedelta(days=7), timedelta(days=2), timedelta(days=2))
     damaged = (DamagedContentView("stored archive", "archives", "cd" * 32, NOW, NOW, 2),)
     storage = StorageView(lines, 1100, 1024**3, retention, 1024**3, damaged, 201, LastSweep(NOW, 7, 2048))
-    yield "retention/storage.html", {"storage": storage}
-    yield "retention/storage.html", {"storage": replace(storage, lines=(), damaged=(), last_sweep=None)}
+    on_disks = {"disks": (Disk(("database", EVIL), 1, 1024**4),)}
+    yield "retention/storage.html", on_disks | {"storage": storage}
+    yield (
+        "retention/storage.html",
+        on_disks | {"storage": replace(storage, lines=(), damaged=(), last_sweep=None)},
+    )
     checked = upload(UploadState.CHECKED, valid=True)
     yield "submissions/submit.html", submitting(upload(UploadState.CHECKED, valid=False))
     yield "submissions/submit.html", submitting(replace(checked, submissions=[7, 8]))

@@ -733,6 +733,17 @@ def test_another_data_set_of_an_open_challenge_leaves_nothing_to_decide(place: P
 
 
 @pytest.mark.sampled
+def test_each_way_to_begin_a_challenge_has_one_form_and_leads_to_the_others(place: Place) -> None:
+    place.finished()
+
+    for address, action in ((NEW, NEW), (f"{NEW}/file", f"{NEW}/file"), (f"{NEW}?way=copy", f"{NEW}/copies")):
+        page = place.page(address)
+        assert re.findall(rf'<form method="post" action="({NEW}[^"]*)"', page) == [action]
+        for other in (NEW, f"{NEW}/file", f"{NEW}?way=copy"):
+            assert f'href="{other}"' in page
+
+
+@pytest.mark.sampled
 def test_a_copy_proposes_the_settings_without_data_dates_and_people(place: Place) -> None:
     code = place.finished(visibility="invited", invited="@example.org", per_day="3")
     copied = f"{code}-2"

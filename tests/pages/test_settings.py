@@ -82,6 +82,17 @@ def test_an_open_challenge_is_renamed_and_its_address_stays(owner: TestClient, p
     )  # fmt: skip
 
 
+def test_a_tagline_that_was_typed_on_several_lines_is_one_sentence(
+    owner: TestClient, platform: Platform
+) -> None:
+    saved = owner.post(
+        f"{HERE}/settings", data=SETTINGS | {"tagline": "Find\r\ncats ", "version": version(owner)}
+    )
+
+    assert saved.status_code == 303
+    assert ">Find cats</textarea>" in owner.get(f"{HERE}/settings").text
+
+
 def test_of_two_who_save_at_once_the_second_is_shown_what_the_first_wrote(
     owner: TestClient, platform: Platform
 ) -> None:

@@ -101,7 +101,7 @@ def test_an_admin_closes_registration_unless_the_environment_has_decided(
     assert saved.status_code == 303
     assert "New accounts cannot be made here" in browser().get("/register").text
     assert browser().post("/register", data=newcomer).status_code == 403
-    assert "<dd>nobody</dd>" in admin.get("/admin/settings").text
+    assert '<option value="closed" selected>' in admin.get("/admin/site").text
     fixed = with_settings(platform, registration=Registration.OPEN)
     assert fixed.current_settings().registration is Registration.OPEN
     assert site.is_registration_fixed(fixed)
@@ -134,14 +134,15 @@ def test_variables_that_are_set_are_listed_and_the_others_put_away_with_their_nu
 
 
 def test_settings_say_the_default_where_nothing_was_chosen(admin: TestClient, browser: Browser) -> None:
-    page = " ".join(admin.get("/admin/settings").text.split())
+    page = " ".join(admin.get("/admin/site").text.split())
     purpose = (ROOT / "templates/site/tagline.txt").read_text().strip()
 
     assert purpose in " ".join(browser().get("/").text.split())
     colour = re.search(r"--accent: light-dark\((#\w+)", (ROOT / "static/style.css").read_text())
     assert colour
-    for default in (purpose, f"<code>{colour[1]}</code>"):
-        assert f'{default} <span class="quiet">(default)</span>' in page
+    for default in (purpose, colour[1]):
+        assert f"Empty: {default}" in page
+    assert f'fill="{colour[1]}"' in page
 
 
 def test_nothing_is_shown_of_what_was_not_written(browser: Browser) -> None:
