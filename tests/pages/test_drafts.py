@@ -737,7 +737,7 @@ def test_each_way_to_begin_a_challenge_has_one_form_and_leads_to_the_others(plac
     place.finished()
 
     for address, action in ((NEW, NEW), (f"{NEW}/file", f"{NEW}/file"), (f"{NEW}?way=copy", f"{NEW}/copies")):
-        page = place.page(address)
+        page = place.organiser.get(address).text
         assert re.findall(rf'<form method="post" action="({NEW}[^"]*)"', page) == [action]
         for other in (NEW, f"{NEW}/file", f"{NEW}?way=copy"):
             assert f'href="{other}"' in page
