@@ -34,7 +34,8 @@ from app.web.theme import Theme, choose_theme
 
 router = APIRouter()
 STEPS: Final = "<!-- steps -->"  # marks of a challenge's page: where its reader's steps stand
-OWN: Final = "<!-- own -->"  # and their quota and contact
+QUOTAS: Final = "<!-- quotas -->"  # what is left of their quotas
+OWN: Final = "<!-- own -->"  # and whom they can ask
 CARDS: Final = 24  # challenges on a page of their list
 TABLES: Final = 10  # the same of the list of leaderboards
 
@@ -181,6 +182,7 @@ def challenge(
         mine = own_view(platform, actor, challenge)
         return {
             STEPS: render_template("home/own_steps.html", own=mine),
+            QUOTAS: render_template("home/own_quotas.html", own=mine),
             OWN: render_template("home/own_aside.html", own=mine),
             **organise_tab(platform, actor, challenge),
         }
