@@ -188,6 +188,7 @@ def of_readers() -> Iterator[tuple[str, dict[str, Any]]]:
     ):
         yield "home/own_steps.html", {"own": own}
         yield "home/own_aside.html", {"own": own}
+        yield "home/own_quotas.html", {"own": own}
 
 
 def matrix() -> Matrix:

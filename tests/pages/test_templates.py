@@ -234,7 +234,7 @@ def test_ids_are_unique_on_a_page() -> None:
 
 
 PARTS = {  # of pages, rendered alone
-    "submissions/renewed.html", "sessions/lost.html", "home/own_steps.html", "home/own_aside.html", "view.html", "texts/received.html",
+    "submissions/renewed.html", "sessions/lost.html", "home/own_steps.html", "home/own_aside.html", "home/own_quotas.html", "view.html", "texts/received.html",
 }  # fmt: skip
 
 
