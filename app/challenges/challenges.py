@@ -359,7 +359,8 @@ def open_phases(platform: Platform, actor: Actor) -> tuple[PhaseView, ...]:
     """Return the phases that accept results and that lists show this reader, the one that closes first at the beginning."""
     with platform.reading() as session:
         listed = listed_phases(session, actor)
-    return by_deadline([phase for phase in listed if phase.paused_at is None], PhaseState.OPEN)
+    accepting = [phase for phase in listed if phase.paused_at is None and not phase.is_draft]
+    return by_deadline(accepting, PhaseState.OPEN)
 
 
 def organised_by(actor: Actor) -> ColumnElement[bool]:

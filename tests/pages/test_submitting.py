@@ -16,7 +16,7 @@ from sqlalchemy import select, update
 from starlette.testclient import TestClient
 
 from app.intake.importing import TreeImport, import_tree
-from app.models import Disclosure, Phase, Upload, UploadState
+from app.models import Challenge, ChallengeVisibility, Disclosure, Phase, Upload, UploadState
 from app.platform import Platform
 from app.web.formats import size
 from tests.pages.conftest import Browser
@@ -148,6 +148,21 @@ def test_who_has_sent_nothing_is_offered_the_open_phases_with_their_deadlines(
     assert "Nothing " in page
     assert f"{closes:%-d %b %Y %H:%M} UTC" in page
     assert "/challenges/drop/test/submit" not in paused
+
+
+@pytest.mark.parametrize("path", ["/submissions", "/uploads"])
+def test_organisers_are_not_offered_their_drafts_as_open(scene: Scene, path: str) -> None:
+    def set_visibility(visibility: ChallengeVisibility) -> None:
+        with scene.platform.transaction() as session:
+            session.execute(update(Challenge).values(visibility=visibility))
+
+    opened = scene.organiser.get(path).text
+    set_visibility(ChallengeVisibility.DRAFT)
+    draft = scene.organiser.get(path).text
+    set_visibility(ChallengeVisibility.LISTED)
+
+    assert "/challenges/drop/val/submit" in opened
+    assert "/submit" not in draft
 
 
 def test_a_report_compares_class_shares_with_public_annotation_alone(scene: Scene) -> None:
