@@ -85,8 +85,12 @@ def test_an_open_challenge_is_renamed_and_its_address_stays(owner: TestClient, p
 def test_a_tagline_that_was_typed_on_several_lines_is_one_sentence(
     owner: TestClient, platform: Platform
 ) -> None:
+    row = stored(platform)
+    kept = {name: getattr(row, name) for name in ("title", "image_licence", "annotation_licence")}
+
     saved = owner.post(
-        f"{HERE}/settings", data=SETTINGS | {"tagline": "Find\r\ncats ", "version": version(owner)}
+        f"{HERE}/settings",
+        data=SETTINGS | kept | {"tagline": "Find\r\ncats ", "version": version(owner)},
     )
 
     assert saved.status_code == 303
