@@ -382,6 +382,19 @@ def test_what_can_be_done_with_a_submission_is_renewed_with_its_state() -> None:
     assert all('<div id="acts" class="results" hx-swap-oob="true">' in each for each in (queued, scored))
 
 
+def test_cards_and_table_of_a_comparison_print_the_same_differences_bold() -> None:
+    view = comparison(3)
+    scope = {"comparison": view, "here": "/compare"}
+
+    cards, table = (
+        render_template(f"comparisons/{name}.html", **scope) for name in ("methods", "statistics")
+    )
+
+    for page in (cards, table):
+        assert re.findall(r"<b>([+−][\d.]+)</b>", page) == ["+3.1"]
+        assert "−0.1" in page
+
+
 def test_a_comparison_says_where_predictions_are_not_drawn_yet() -> None:
     view = comparison(2, draws_images=True)
     waiting = images(view)
