@@ -123,12 +123,16 @@ def theme(request: Request, platform: ThePlatform, theme: Annotated[Theme, Form(
 
 
 @router.get("/try", dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)])
-def tried(request: Request, platform: ThePlatform) -> Response:
-    """Show the newest test run of *Try it now* on its way to a score."""
+def tried(
+    request: Request, platform: ThePlatform, newest: Annotated[str, Query(max_length=10)] = ""
+) -> Response:
+    """Offer *Try it now*; or show its newest test run on its way to a score, as to those who have started one."""
+    run = trying.newest(platform)
     return render(
         request,
         "home/try.html",
-        tried=trying.newest(platform),
+        tried=run if newest else None,
+        has_newest=run is not None,
         drawn=platform.cache.version(("tried", "drawn"), lambda: trying.illustration(platform)),
         archive_name=trying.ARCHIVE,
         archive_size=trying.archive_of(platform).stat().st_size,
@@ -140,7 +144,7 @@ def tried(request: Request, platform: ThePlatform) -> Response:
 def try_now(platform: ThePlatform) -> Response:
     """Submit the server's own archive to a copy of the sample, unless others did so a moment ago."""
     trying.submit(platform)
-    return RedirectResponse("/try", status_code=303)
+    return RedirectResponse("/try?newest=1", status_code=303)
 
 
 @router.get("/find", dependencies=[requires(Action.READ_PUBLIC), limited(Limited.VIEW)])

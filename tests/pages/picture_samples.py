@@ -138,7 +138,10 @@ def _of_viewer() -> Iterator[Sample]:
     yield "images/viewer.html", {"page": page, "query": "competition=3", **REPORTED}
     archive = {"archive_name": "results.tar.gz", "archive_size": 20_000}
     for drawn in (page, replace(page, panels=panels[:2])):
-        yield "home/try.html", {"tried": None, "drawn": drawn, "most": 6, **archive}
+        yield (
+            "home/try.html",
+            {"tried": None, "has_newest": drawn is page, "drawn": drawn, "most": 6, **archive},
+        )
     coloured = replace(
         page,
         panels=(Panel(EVIL, None, (), (), "/pictures/a/b/c/labels.png?run=1", None),),

@@ -309,7 +309,10 @@ def of_submissions() -> Iterator[Sample]:
         Tried(scored_alone, None, neighbour, 1, 7, detail(first.shown).curves),
     ):
         archive = {"archive_name": f"{EVIL}.tar.gz", "archive_size": 20_000}
-        yield "home/try.html", {"tried": tried, "drawn": None, "most": 6, **archive}
+        yield (
+            "home/try.html",
+            {"tried": tried, "has_newest": tried is not None, "drawn": None, "most": 6, **archive},
+        )
     row = SubmissionRow(
         12, "VOC2007", "test", 3, EVIL, NOW, ResultState.PENDING, RunState.QUEUED, 2, None, None
     )

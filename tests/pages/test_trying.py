@@ -113,15 +113,15 @@ def test_a_visitor_follows_an_archive_to_its_score(
     before = visitor.get("/try").text
 
     pressed = visitor.post("/try")
-    waiting = visitor.get("/try").text
+    waiting = visitor.get(pressed.headers["location"]).text
     do_all(platform, Queue.RUNS)
-    scored = visitor.get("/try").text
+    scored = visitor.get(pressed.headers["location"]).text
 
     assert 'action="/try"' in offered
     assert "Try it now</button>" in before
-    assert (pressed.status_code, pressed.headers["location"]) == (303, "/try")
+    assert (pressed.status_code, pressed.headers["location"]) == (303, "/try?newest=1")
     assert "It waits for a worker" in waiting
-    assert 'hx-get="/try"' in waiting
+    assert 'hx-get="/try?newest=1"' in waiting
     assert "That would be place" in scored
     assert "Precision-recall curve" in scored
     assert "hx-get" not in scored
@@ -214,6 +214,19 @@ def test_one_archive_is_on_its_way_at_a_time(
     assert (count(platform, Upload), count(platform, Submission)) == (1, 1)
 
 
+def test_a_visitor_who_has_started_nothing_is_offered_a_run_and_not_shown_that_of_another(
+    sampled: TestClient, platform: Platform, browser: Browser
+) -> None:
+    browser().post("/try")
+    do_all(platform, Queue.RUNS)
+
+    page = browser().get("/try").text
+
+    assert "Try it now</button>" in page
+    assert "That would be place" not in page
+    assert '<a href="/try?newest=1">See the newest run of any visitor</a>' in page
+
+
 @pytest.mark.sampled
 def test_a_minute_has_six(sampled: TestClient, platform: Platform, browser: Browser) -> None:
     for _ in range(trying.MOST_A_MINUTE + 2):
@@ -221,7 +234,7 @@ def test_a_minute_has_six(sampled: TestClient, platform: Platform, browser: Brow
         do_all(platform, Queue.RUNS)
 
     assert count(platform, Submission) == trying.MOST_A_MINUTE
-    assert "That would be place" in browser().get("/try").text
+    assert "That would be place" in browser().get("/try?newest=1").text
 
 
 def test_test_runs_are_deleted_after_a_day_with_everything_that_they_left(
