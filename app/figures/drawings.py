@@ -165,16 +165,37 @@ def _points(ordered: Sequence[DatedMean], across: Scale, up: Scale) -> Iterator[
 
 
 def _names_of_best(ordered: Sequence[DatedMean], across: Scale, up: Scale) -> Iterator[Shape]:
-    """Name results that were the best, the leader first, left above their points: no line passes there, because it rises."""
+    """Name results that were the best, the leader first, left above their points: no line passes there, because it rises.
+
+    A name beside another point would be read as that point's: the leader's moves to the right or up, others are left out.
+    """
     named: list[tuple[float, float]] = []  # left ends and baselines of those to the right
+    points = {each: (_place(each, ordered[0].date, across), up.at(each.value)) for each in ordered}
     for result in reversed(best_so_far(ordered)):
-        x, y = _place(result, ordered[0].date, across), up.at(result.value)
+        x, y = points[result]
         name = shortened(result.name, 18)
-        is_left = x - LETTER * len(name) > LEFT
-        end, baseline = (x, y - 5) if is_left else (x + 7 + LETTER * len(name), y + 17)
-        if all(end < left or abs(baseline - other) >= LINE for left, other in named):
-            yield Text(x if is_left else x + 7, baseline, name, "end" if is_left else "start", "over")
-            named.append((end - LETTER * len(name), baseline))
+        width = LETTER * len(name)
+        others = [point for each, point in points.items() if each is not result]
+        places = [(x - width, y - 5) if x - width > LEFT else (x + 7, y + 17)]
+        if not named:
+            places += [(x, y - 5)] if x + width < RIGHT else []
+            places.append((max(x - width, LEFT), max(y - 5 - LINE, 12)))
+        free = [each for each in places if not _is_beside(each, width, others)]
+        if not free and named:
+            continue
+        left, baseline = (free or places[-1:])[0]
+        if all(left + width < other_left or abs(baseline - other) >= LINE for other_left, other in named):
+            is_end = left == x - width
+            yield Text(x if is_end else left, baseline, name, "end" if is_end else "start", "over")
+            named.append((left, baseline))
+
+
+def _is_beside(place: tuple[float, float], width: float, points: Sequence[tuple[float, float]]) -> bool:
+    """Whether a text, from its left end on a baseline, covers or touches one of these points."""
+    left, baseline = place
+    return any(
+        left - LINE < x < left + width + LINE and baseline - LINE < y < baseline + LINE for x, y in points
+    )
 
 
 RANKS_WIDTH, AXIS, ROW, STEP = 440, 62, 20, 7

@@ -174,6 +174,29 @@ def test_progress_names_the_leader_and_names_do_not_overlap() -> None:
     assert figure.table.rows[0][1] == f"{DAY:%Y-%m-%d}"
 
 
+@pytest.mark.parametrize("before", [9, 13, 16, 19])
+def test_the_name_of_the_leader_stands_at_no_point_of_another_method(before: int) -> None:
+    results = ((0, 0.3), (20, 0.81), (before, 0.79))
+    methods = tuple(
+        MethodScores(f"Method {place}", mean, (mean,), DAY + timedelta(days=day))
+        for place, (day, mean) in enumerate(results)
+    )
+    methods = (*methods, MethodScores("Later", 0.5, (0.5,), DAY + timedelta(days=30)))
+    methods = (*methods, MethodScores("Best before", 0.8, (0.8,), DAY + timedelta(days=1)))
+
+    shapes = named(BoardScores("AP", ("cat",), methods))["progress"].drawing.shapes
+
+    [name] = [each for each in shapes if isinstance(each, Text) and each.text == "Method 1"]
+    left = name.x - 56 if name.anchor == "end" else name.x
+    others = [
+        each for each in shapes if isinstance(each, Circle) and each.title and "Method 1 " not in each.title
+    ]
+    assert len(others) == 4
+    assert not [
+        each for each in others if left - 12 < each.x < left + 68 and name.y - 12 < each.y < name.y + 8
+    ]
+
+
 @pytest.mark.parametrize(
     ("place", "expected"), [(None, []), (2, ["bar quiet"])], ids=["without", "with a baseline"]
 )
