@@ -22,7 +22,7 @@ from sqlalchemy.orm import Session, aliased
 
 import heldout_scoring
 from app.challenges.availability import audience_of, includes, offers_of
-from app.challenges.phase_rules import RULES, PhaseRules, PhaseState, rules_of_row
+from app.challenges.phase_rules import RULES, PhaseRules, PhaseState, quotas_in_words, rules_of_row
 from app.core.access import Action, Actor, no_challenge, require, rows_for, visible_to
 from app.core.errors import NotFoundError
 from app.models import (
@@ -93,6 +93,11 @@ class PhaseView(PhaseRules):
     def ref(self) -> PhaseRef:
         """Which phase it is."""
         return PhaseRef(self.challenge, self.challenge_title, self.image_set)
+
+    @property
+    def own_quotas_in_words(self) -> str:
+        """The quotas that its organisers chose; empty if there are none."""
+        return quotas_in_words(self.own_quotas)
 
     @property
     def rules(self) -> PhaseRules:

@@ -141,7 +141,7 @@ def quota_changes(image_set: str, before: PhaseRules, after: PhaseRules) -> Iter
     """Yield a sentence if the quotas of a phase have changed."""
     if before.quotas != after.quotas:
         yield (
-            f"The quota of `{image_set}` for each task is {quotas_in_words(after.quotas) or 'unlimited'}; it was {quotas_in_words(before.quotas) or 'unlimited'}."
+            f"The quota of `{image_set}` is {quotas_in_words(after.quotas) or 'unlimited'}; it was {quotas_in_words(before.quotas) or 'unlimited'}."
         )
 
 

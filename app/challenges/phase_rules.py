@@ -408,9 +408,10 @@ def quotas_in_words(quotas: Iterable[Quota]) -> str:
     """Write quotas as a sentence has them; empty if there are none.
 
     >>> quotas_in_words([Quota(1, 7), Quota(30, None)])
-    '1 result in 7 days and 30 results in total'
+    '1 result in 7 days and 30 results in total, per task'
     """
-    return " and ".join(f"{plural(quota.results, 'result')} {quota.span}" for quota in quotas)
+    words = " and ".join(f"{plural(quota.results, 'result')} {quota.span}" for quota in quotas)
+    return words and f"{words}, per task"
 
 
 def format_rule(value: object) -> str:

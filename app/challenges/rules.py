@@ -197,7 +197,7 @@ def _results(phase: PhaseView) -> Rule:
 
 def _quota(phase: PhaseView) -> Rule:
     if not phase.quotas:
-        return Rule("Quota", "None", ("There is no quota.",))
+        return Rule("Quota", "No limit", ("There is no limit.",))
     counted = [
         sentence
         for is_said, sentence in (
@@ -219,7 +219,7 @@ def _quota(phase: PhaseView) -> Rule:
         words,
         (
             f"The server scores at most {words}.",
-            "The quota holds for each task, over all its leaderboards together; for each team, and for each person in all their teams.",
+            "A task counts over all its leaderboards together; for each team, and for each person in all their teams.",
             *counted,
             *shared,
             "Only results that revealed a score count. Uploads and checks are free.",

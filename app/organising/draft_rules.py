@@ -632,9 +632,9 @@ def _sentences(
     yield _dates(rules, sets)
     quotas = quotas_of(rules)
     if quotas:
-        yield f"A team, and each person in it, may have {quotas_in_words(quotas)} scored for each task."
+        yield f"A team, and each person in it, may have {quotas_in_words(quotas)}."
     else:
-        yield "There is no quota."
+        yield "There is no limit to results."
     if any(each.role == HIDDEN for each in sets):
         yield from _shown(choice)
     yield f"{_FOUND_BY[rules.visibility]}{_admitted(rules)}."

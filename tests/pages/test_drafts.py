@@ -139,7 +139,10 @@ def test_six_steps_make_phases_that_open_for_everybody(place: Place, app: FastAP
 
     assert "Before it opens" in listed
     assert "done Trial results show what participants will see" in listed
-    assert "A team, and each person in it, may have 2 results in 7 days and 30 results in total" in listed
+    assert (
+        "A team, and each person in it, may have 2 results in 7 days and 30 results in total, per task"
+        in listed
+    )
     assert (before, opened.status_code, visitor.get(f"/challenges/{code}").status_code) == (404, 303, 200)
     with place.platform.transaction() as session:
         phases = {

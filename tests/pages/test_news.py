@@ -285,7 +285,7 @@ def test_changes_of_dates_and_quotas_announce_themselves_and_nothing_else(
         ("test: new dates", f"`test` closes on {date_in_words(close)}; before, it was never."),
         (
             "test: new quota",
-            "The quota of `test` for each task is 1 result in 30 days; it was 2 results in 7 days and 30 results in 365 days.",
+            "The quota of `test` is 1 result in 30 days, per task; it was 2 results in 7 days and 30 results in 365 days, per task.",
         ),
     ]
     page = unescape(browser().get("/challenges/oak/news").text)

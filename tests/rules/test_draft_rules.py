@@ -219,12 +219,12 @@ def test_everything_is_said_in_plain_english() -> None:
         "Birds is a challenge in detection and segmentation, with one leaderboard for each task. Participants submit results for"
         " test, whose annotation is hidden, and for val, whose annotation is public. The phase test opens"
         " with the challenge and closes on Wed 31 Mar 2027 12:00 UTC. A team, and each person in it, may have 2 results in 7 days"
-        " and 20 results in total scored for each task. While it is open, a team sees only the mean of its own results, in tenths"
+        " and 20 results in total, per task. While it is open, a team sees only the mean of its own results, in tenths"
         " of a percent. Others see a result once the phase is over. Only people who have the link find the challenge, and a team is"
         " scored once you have approved it. Participants accept your terms; the images are under CC-BY-4.0."
     )
     assert (
-        "There is no quota. Everybody can find the challenge, and any team is scored. There are no terms"
+        "There is no limit to results. Everybody can find the challenge, and any team is scored. There are no terms"
         in (draft_rules.in_words(what(tracks=Tracks.TWO), scoring(), rules(per_week=None), SETS[1:2]))
     )
 

@@ -50,10 +50,10 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
         "An upload that was started before the close may finish and be confirmed up to 1 hour 30 minutes later.",
     ),
     ({"grace": timedelta(0)}, "An upload has to be confirmed before the close."),
-    ({"quotas": ()}, "There is no quota."),
+    ({"quotas": ()}, "There is no limit."),
     (
         {"quotas": (Quota(1, 1),)},
-        "The server scores at most 1 result in 1 day.",
+        "The server scores at most 1 result in 1 day, per task.",
     ),
     ({"shares_quotas": True}, "Results in other phases with the same annotation count, too."),
     (

@@ -82,7 +82,7 @@ def test_the_kit_of_the_sample_leads_to_a_score_above_chance(site: SharedSite, t
     [row] = good(client.http.get("/api/v1/submissions"))
     assert row["mean"] > chance + 0.1
     for words in (
-        "There is no quota.",
+        "There is no limit.",
         "2 results in 7 days",
         "Average precision",
         "python3 baseline.py images val val 1",
