@@ -106,6 +106,13 @@ def plan(platform: Platform, actor: Actor, code: str) -> Deletion:
         return _plan(session, challenge)
 
 
+def refusals(platform: Platform, actor: Actor, code: str) -> tuple[str, ...]:
+    """Return why a challenge cannot be deleted now; empty if it can. Raises NotFoundError, ForbiddenError."""
+    with platform.snapshot() as session:
+        challenge = require_challenge(session, actor, code, Action.OWN)
+        return tuple(_refusals(session, challenge.id))
+
+
 def _plan(session: Session, challenge: Challenge) -> Deletion:
     parts = tuple(part for part in _parts(session, challenge.id) if part.count)
     records = select(func.count()).where(_audit_of(challenge.id))

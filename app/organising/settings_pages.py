@@ -62,7 +62,10 @@ def _page(
             for name, text in stored.items()
             if text != form.values[name].strip().replace("\r\n", "\n")
         }
-    return render(request, "organisers/settings.html", view=view, form=form, theirs=theirs, saved=saved)
+    kept = deleting.refusals(platform, actor, challenge) if view.is_owner else ()
+    return render(
+        request, "organisers/settings.html", view=view, form=form, theirs=theirs, saved=saved, kept=kept
+    )
 
 
 @router.post("/settings", dependencies=[ORGANISE, limited(Limited.CHANGE)])

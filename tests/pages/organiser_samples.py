@@ -121,13 +121,13 @@ def of_organisers(phases: tuple[OrganiserPhase, ...]) -> Iterator[Sample]:
         most_members=3, has_terms=True, pictures=UNSAID, phases=views, archived_at=None, is_owner=True,
     )  # fmt: skip
     form = {name: getattr(settings, name) for name in (*FIELDS, "version")}
-    shown = {"form": form, "theirs": {}, "saved": False}
+    shown = {"form": form, "theirs": {}, "saved": False, "kept": ()}
     few = replace(
         settings, approves_teams=False, most_members=None, has_terms=False, phases=(), is_owner=False
     )
     yield "organisers/settings.html", {"view": settings, **shown, "problems": dict.fromkeys(FIELDS, EVIL)}
     yield "organisers/settings.html", {"view": few, **shown, "saved": True}
-    yield "organisers/settings.html", {"view": replace(settings, archived_at=NOW), **shown}
+    yield "organisers/settings.html", {"view": replace(settings, archived_at=NOW), **shown, "kept": (EVIL,)}
     yield (
         "organisers/settings.html",
         {"view": settings, **shown, "refused": (EVIL,), "theirs": {"title": EVIL}},
