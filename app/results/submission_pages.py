@@ -38,7 +38,7 @@ Classes = Annotated[
 @marked(in_views=True)
 def mine(request: Request, platform: ThePlatform, actor: CurrentActor, before: Before = None) -> Response:
     """List the submissions of the reader's team."""
-    page, quotas = submissions.own_page(platform, actor, before)
+    page, quotas, unpublishable = submissions.own_page(platform, actor, before)
     older = f"/submissions?before={page.next}" if page.next else None
     return render(
         request,
@@ -46,6 +46,7 @@ def mine(request: Request, platform: ThePlatform, actor: CurrentActor, before: B
         methods=submissions.by_method(page.rows),
         older=older,
         quota=quotas,
+        unpublishable=unpublishable,
         is_first=before is None,
         open_phases=() if page.rows else challenges.open_phases(platform, actor),
     )

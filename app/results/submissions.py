@@ -61,6 +61,7 @@ from app.submissions.methods import (
     Training,
     method_view,
     training_text,
+    unpublishable,
     unpublishable_reason,
 )
 from app.submissions.quotas import QuotaLine
@@ -547,18 +548,23 @@ def team_rows(
 
 def own_page(
     platform: Platform, actor: Actor, before: int | None
-) -> tuple[RowPage[SubmissionRow], dict[PhaseView, tuple[QuotaLine, ...]]]:
-    """Return the results of the reader's teams; on the first page also the quotas of open phases they submitted to."""
+) -> tuple[RowPage[SubmissionRow], dict[PhaseView, tuple[QuotaLine, ...]], frozenset[int]]:
+    """Return the results of the reader's teams, and which of their methods cannot be public yet.
+
+    On the first page also the quotas of open phases they submitted to.
+    """
     with platform.snapshot() as session:
         phases = challenges.all_phases(session)
         page = rows_of_teams(session, actor.teams, only_public=False, before=before)
         rows = _shown_rows(platform, session, actor, page, phases)
+        private = {row.method_id for row in rows.rows if not row.is_public}
+        kept = unpublishable(session, private)
         if before:
-            return rows, {}
+            return rows, {}, kept
         entered = phases_entered(session, actor.teams)
         limited = [phase for phase in phases if phase.quotas and phase.id in entered]
         open_phases = [phase for phase in limited if phase.state is PhaseState.OPEN]
-        return rows, {phase: quotas.lines(session, actor, phase) for phase in open_phases}
+        return rows, {phase: quotas.lines(session, actor, phase) for phase in open_phases}, kept
 
 
 def _shown_rows(

@@ -1,7 +1,7 @@
 """Methods: naming, describing, and publishing them."""
 
 import enum
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, Unpack
@@ -531,6 +531,12 @@ def unpublishable_reason(session: Session, method: Method) -> str | None:
     if method.public_at is not None:
         return None
     return "; ".join(each.message for each in _publication_refusals(session, method)) or None
+
+
+def unpublishable(session: Session, ids: Collection[int]) -> frozenset[int]:
+    """Return which of these methods are private and cannot be made public as they are."""
+    found = session.scalars(select(Method).where(Method.id.in_(ids))) if ids else ()
+    return frozenset(method.id for method in found if unpublishable_reason(session, method))
 
 
 def _publication_refusals(session: Session, method: Method) -> tuple[Refusal, ...]:

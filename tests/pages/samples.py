@@ -217,7 +217,13 @@ def of_uploads() -> Iterator[Sample]:
     yield "uploads/mine.html", {"page": page, "open_phases": ()}
     for open_phases in ((PHASE, VAL), ()):
         yield "uploads/mine.html", {"page": replace(page, uploads=(), next=None), "open_phases": open_phases}
-        nothing: dict[str, Any] = {"methods": (), "older": None, "quota": {}, "is_first": True}
+        nothing: dict[str, Any] = {
+            "methods": (),
+            "older": None,
+            "quota": {},
+            "unpublishable": (),
+            "is_first": True,
+        }
         yield "submissions/mine.html", nothing | {"open_phases": open_phases}
     lines = (
         StorageLine("confirmed", 1200, 1024**3, None, 0),
@@ -328,6 +334,7 @@ def of_submissions() -> Iterator[Sample]:
             "methods": ((row, failed), (scored, waiting_row, gone)),
             "older": "/x",
             "quota": {PHASE: (QUOTA_LINE,)},
+            "unpublishable": {0},
             "is_first": False,
         },
     )
