@@ -12,7 +12,8 @@ const arrived = new Set([...document.querySelectorAll("#sent-files [data-complet
 const unsent = new Set(); // zones whose choice has not arrived as a whole; loading the page again would lose it
 
 function size(bytes) {
-  return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${Number((bytes / 1024 / 1024).toFixed(1))} MiB`;
+  if (bytes < 1024) return `${bytes} byte${bytes === 1 ? "" : "s"}`;
+  return bytes < 1024 * 1024 ? `${Number((bytes / 1024).toFixed(1))} KiB` : `${Number((bytes / 1024 / 1024).toFixed(1))} MiB`;
 }
 
 function problemOf(error) {

@@ -5,7 +5,8 @@ const RETRY_DELAYS = [0, 1000, 2000, 4000, 8000, 16000, 20000, 20000]; // millis
 const LOST = "The connection is lost. What has arrived is stored.";
 
 function human(bytes) {
-  return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${Number((bytes / 1024 / 1024).toFixed(1))} MiB`;
+  if (bytes < 1024) return `${bytes} byte${bytes === 1 ? "" : "s"}`;
+  return bytes < 1024 * 1024 ? `${Number((bytes / 1024).toFixed(1))} KiB` : `${Number((bytes / 1024 / 1024).toFixed(1))} MiB`;
 }
 
 // What the server says of a refusal, or that the connection is lost.

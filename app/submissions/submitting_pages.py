@@ -59,7 +59,7 @@ def upload(
 
 
 @router.post("/uploads/{upload_id}", dependencies=[requires(Action.SUBMIT), limited(Limited.UPLOAD)])
-@marked(done="It is submitted. The score appears on this page.")
+@marked(done="It is submitted.")
 async def submit(
     request: Request, platform: ThePlatform, actor: CurrentActor, upload_id: uuid.UUID, form: TheForm
 ) -> Response:
