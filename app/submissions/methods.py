@@ -535,8 +535,15 @@ def unpublishable_reason(session: Session, method: Method) -> str | None:
 
 def unpublishable(session: Session, ids: Collection[int]) -> frozenset[int]:
     """Return which of these methods are private and cannot be made public as they are."""
-    found = session.scalars(select(Method).where(Method.id.in_(ids))) if ids else ()
-    return frozenset(method.id for method in found if unpublishable_reason(session, method))
+    is_asked = Method.id.in_(ids), Method.public_at.is_(None)
+    found = session.scalars(select(Method).where(*is_asked)).all() if ids else ()
+    answers = answers_of(session, ids) if found else {}
+    asked = {each: requirements_of(session, each) for each in {method.challenge_id for method in found}}
+    return frozenset(
+        each.id
+        for each in found
+        if _hidden(each) or asked[each.challenge_id].refusals(texts(each), answers.get(each.id, {}))
+    )
 
 
 def _publication_refusals(session: Session, method: Method) -> tuple[Refusal, ...]:

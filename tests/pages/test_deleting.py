@@ -175,6 +175,11 @@ def test_what_others_submitted_stays_and_only_owners_who_logged_in_recently_dele
     page = opened.place.page(f"/organise/challenges/{opened.code}/delete")
     assert f"It cannot be deleted {reason[0]}" in page
     assert "for good Back" not in page
+    settings = opened.place.page(f"/organise/challenges/{opened.code}/settings")
+    assert (f"It cannot be deleted, because it has {reason}." in settings, "for good" in settings) == (
+        True,
+        False,
+    )
     assert rows_of(opened, opened.id, phases_of(opened)) == before
     with opened.platform.reading() as session:
         marks = session.execute(
