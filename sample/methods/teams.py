@@ -74,7 +74,7 @@ METHODS: Final = (
         ORGANISERS,
         34.2,
         "A baseline: one linear template for each class and view, slid over an image pyramid of six levels. It has no "
-        "suppression worth the name, so many objects are reported twice, and nothing below 50 pixels is found. Ranking by the "
+        "suppression worth the name, so many objects are reported twice, and little below 50 pixels is found. Ranking by the "
         "best window of each class gives its classification.",
         _facts("2400", "0.4", "histograms of gradients"),
         {
