@@ -134,5 +134,8 @@ def test_a_quota_that_is_out_of_bounds_is_refused_with_them(text: str, words: st
 
 
 def test_quotas_are_said_in_one_way() -> None:
-    assert quotas_in_words((Quota(1, 1), Quota(30, None))) == "1 result in 1 day and 30 results in total"
+    assert (
+        quotas_in_words((Quota(1, 1), Quota(30, None)))
+        == "1 result in 1 day and 30 results in total, per task"
+    )
     assert quotas_in_words(()) == ""

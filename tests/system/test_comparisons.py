@@ -89,7 +89,8 @@ def test_the_page_shows_them_with_figures(results: Results) -> None:
 
     [pair] = results.compared(results.site.anybody, "elm", "oak")["statistics"]["pairs"]
     difference = signed(pair["difference"]["value"])
-    assert f'<b>{difference}</b> <span class="quiet">' in page  # beside the method
+    bold = f'<b>{difference}</b><span class="hidden"> significant</span>'
+    assert f'{bold} <span class="quiet">' in page  # beside the method
     assert "Difference of the means" not in page  # which is for more than one pair
     assert (
         page.count("<svg") == 9
