@@ -31,6 +31,8 @@ def test_an_organiser_corrects_a_box_by_keyboard_and_applies_it_as_the_next_vers
     here = f"/api/v1/organise/phases/{phase}"
     versions = http.get(f"{here}/ground-truth").json()
     image = http.get(f"{here}/labels").json()["images"][3]["name"]
+    # until a worker has made them, the list asks for thumbnails in vain
+    assert eventually(lambda: http.get(f"/pictures/{CODE}/test/{image}/thumbnail.jpg").status_code == 200)
     page.goto(f"/organise/challenges/{CODE}/ground-truth")
     page.get_by_role("link", name="Correct labels of test").press("Enter")
     page.get_by_label("Name of the image").fill(image)
