@@ -51,7 +51,6 @@ from app.web.charts.shapes import Figure
 log = structlog.get_logger()
 
 SAMPLE: Final = "sample"  # sample.NAME, without what draws it
-COPY: Final = TRIED
 IMAGE_SET: Final = "val"
 COMPETITION: Final = 3
 METHOD: Final = "WindowShopper"  # sample.TRYING
@@ -110,9 +109,9 @@ def _copy(platform: Platform, session: Session) -> int | None:
         return None
     by_code = {
         each.code: each
-        for each in session.scalars(select(Challenge).where(Challenge.code.in_((SAMPLE, COPY))))
+        for each in session.scalars(select(Challenge).where(Challenge.code.in_((SAMPLE, TRIED))))
     }
-    sample, row = by_code.get(SAMPLE), by_code.get(COPY)
+    sample, row = by_code.get(SAMPLE), by_code.get(TRIED)
     is_seen = sample is not None and sample.visibility in (
         ChallengeVisibility.LISTED,
         ChallengeVisibility.LINK,
@@ -182,7 +181,7 @@ def _submit(platform: Platform, copy: int) -> None:
 
     metadata = UploadMetadata(ARCHIVE, len(content))
     upload = from_thread.run(
-        receiving.send, platform, _actor(platform, copy), (COPY, IMAGE_SET), metadata, chunks()
+        receiving.send, platform, _actor(platform, copy), (TRIED, IMAGE_SET), metadata, chunks()
     )
     new = NewSubmission(
         upload=upload.id,
@@ -299,7 +298,7 @@ def delete_old(platform: Platform) -> None:
     with platform.transaction() as session:
         if not heartbeats.start_if_due(session, "tried", EVERY):
             return
-        copy = session.scalar(select(Challenge).where(Challenge.code == COPY).with_for_update())
+        copy = session.scalar(select(Challenge).where(Challenge.code == TRIED).with_for_update())
         if copy is None or copy.visibility is not ChallengeVisibility.DRAFT or copy.opened_at is not None:
             return
         of_copy = Phase.challenge_id == copy.id

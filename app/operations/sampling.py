@@ -17,7 +17,7 @@ from rich.progress import Progress, track
 
 import sample
 from app.challenges import challenges
-from app.core.access import Actor
+from app.core.access import TRIED, Actor
 from app.home import trying
 from app.images import pictures
 from app.images.pictures import PictureRules
@@ -163,14 +163,14 @@ def _fill(platform: Platform, console: Console, drawn: Drawing, tell: Tell) -> N
 def copy_for_trying(platform: Platform, tree: Path) -> None:
     """Create the copy that *Try it now* submits to: a draft, which nobody but admins sees."""
     with platform.transaction() as session:
-        if challenges.challenge_of(session, trying.COPY) is None:
+        if challenges.challenge_of(session, TRIED) is None:
             title = f"{texts.TITLE}: what visitors try"
             draft = ChallengeVisibility.DRAFT
-            session.add(Challenge(code=trying.COPY, title=title, dataset=sample.NAME, visibility=draft))
+            session.add(Challenge(code=TRIED, title=title, dataset=sample.NAME, visibility=draft))
     import_tree(
         platform,
         TreeImport(
-            tree, trying.COPY, trying.IMAGE_SET, protocol=PROTOCOL, disclosure=Disclosure.FULL, quotas=(),
+            tree, TRIED, trying.IMAGE_SET, protocol=PROTOCOL, disclosure=Disclosure.FULL, quotas=(),
             images=NoImages.NONE,
         ),
     )  # fmt: skip

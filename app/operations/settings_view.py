@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from app.core.settings import SECRETS, LoginProvider, Registration, Settings, variable
 from app.operations import site
-from app.operations.data_folder import EMBEDDED_DATABASE
 from app.operations.site import SiteSheet
 from app.platform import Platform
 
@@ -23,7 +22,6 @@ SIZES: Final = {
     "intake_memory",
 }
 KEYS: Final = (SECRETS | {"s3_access_key"}) - {"login_providers"}
-ADDRESSES: Final = {"database_url", "broker_url"}
 GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     (
         "Address",
@@ -134,9 +132,6 @@ def with_words(groups: Sequence[SettingGroup], query: str) -> tuple[SettingGroup
 
 def _view(settings: Settings, name: str) -> SettingView:
     value = getattr(settings, name)
-    if name in ADDRESSES and (settings.data / EMBEDDED_DATABASE / "postmaster.pid").exists():
-        words = Settings.model_fields[name].description or ""
-        return SettingView(variable(name), words, "a server that `make run` started", is_fixed=False)
     return SettingView(
         variable(name),
         Settings.model_fields[name].description or "",

@@ -76,9 +76,13 @@ def stored_version(session: Session, phase_id: int, competition: int) -> str | N
 
 
 def is_awaited(session: Session, phase_id: int, competition: int, run_ids: Collection[int]) -> bool:
-    """Whether a comparison of these runs, the public ones on a board, is still to come: the last one was of others."""
+    """Whether a comparison of these runs, the public ones on a board, is still to come: the last one was of others.
+
+    A board that was never compared and has less than two such runs awaits none.
+    """
     analysed = analysed_runs(session, run_ids)
-    if stored_version(session, phase_id, competition) != version_of(analysed):
+    stored = stored_version(session, phase_id, competition)
+    if stored != version_of(analysed) and (stored or len(analysed) > 1):
         return True
     others = set(run_ids) - set(analysed)
     queued = select(Job.payload["run_id"].as_integer()).where(

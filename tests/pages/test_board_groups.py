@@ -89,6 +89,20 @@ def test_groups_of_the_same_runs_are_not_computed_twice(platform: Platform, tmp_
         )
 
 
+def test_a_board_with_less_than_two_public_methods_awaits_no_comparison(
+    platform: Platform, tmp_path: Path
+) -> None:
+    board = described(platform, tmp_path)
+    runs = [draw(board, board.result(mean=mean), mean) for mean in (0.5, 0.9)]
+
+    with platform.transaction() as session:
+        awaited = [
+            groups.is_awaited(session, board.phase_id, board.competition, runs[:count]) for count in range(3)
+        ]
+
+    assert awaited == [False, False, True]
+
+
 def test_a_corrected_p_is_awaited_until_all_methods_of_the_board_have_been_compared(
     platform: Platform, tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 
 import sample
 from app.challenges import challenges
+from app.core.access import TRIED
 from app.core.errors import NotFoundError
 from app.home import trying
 from app.home.trying import legible
@@ -94,12 +95,9 @@ def delete_all(platform: Platform) -> None:
 def count(platform: Platform, table: type[Upload] | type[Submission] | type[Team] | type[Publication]) -> int:
     """How many rows belong to the copy."""
     with platform.transaction() as session:
-        phases = select(Phase.id).join(Phase.challenge).where(Challenge.code == trying.COPY)
+        phases = select(Phase.id).join(Phase.challenge).where(Challenge.code == TRIED)
         if table is Team:
-            where = (
-                Team.challenge_id
-                == select(Challenge.id).where(Challenge.code == trying.COPY).scalar_subquery()
-            )
+            where = Team.challenge_id == select(Challenge.id).where(Challenge.code == TRIED).scalar_subquery()
         else:
             where = table.phase_id.in_(phases)  # type: ignore[union-attr]
         return session.scalar(select(func.count()).select_from(table).where(where)) or 0
@@ -183,9 +181,9 @@ def test_what_visitors_try_is_on_no_board_and_seen_nowhere_else(
         "/api/v1/home",
     ):
         page = visitor.get(path).text
-        assert trying.COPY not in page
+        assert TRIED not in page
         assert f"/submissions/{number}" not in page
-    for path in (f"/submissions/{number}", f"/challenges/{trying.COPY}", f"/api/v1/submissions/{number}"):
+    for path in (f"/submissions/{number}", f"/challenges/{TRIED}", f"/api/v1/submissions/{number}"):
         assert visitor.get(path).status_code == 404
 
 
@@ -200,7 +198,7 @@ def test_no_list_offers_anybody_what_visitors_try(sampled: TestClient, platform:
     overview = admin.get("/admin").text
 
     assert f"/challenges/{trying.SAMPLE}/test/submit" in offered[0]
-    assert [trying.COPY in page or "what visitors try" in page for page in offered] == [False] * len(offered)
+    assert [TRIED in page or "what visitors try" in page for page in offered] == [False] * len(offered)
     assert "1 challenge ·" in overview
 
 
@@ -274,7 +272,7 @@ def test_it_is_offered_only_if_the_operator_leaves_it_on(
             operation(off)
 
 
-@pytest.mark.parametrize(("code", "usual"), [(trying.COPY, "DRAFT"), (trying.SAMPLE, "LISTED")])
+@pytest.mark.parametrize(("code", "usual"), [(TRIED, "DRAFT"), (trying.SAMPLE, "LISTED")])
 def test_nothing_is_tried_once_the_copy_is_no_draft_or_visitors_do_not_see_the_sample(
     sampled: TestClient, platform: Platform, browser: Browser, code: str, usual: str
 ) -> None:

@@ -205,20 +205,6 @@ def test_admins_see_every_setting_and_no_secret(monkeypatch: pytest.MonkeyPatch)
     assert shown["HELDOUT_DATABASE_URL"].value == "set, not shown"
 
 
-def test_servers_that_make_run_started_are_not_set_in_the_environment(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("HELDOUT_DATA", str(tmp_path))
-    monkeypatch.setenv("HELDOUT_DATABASE_URL", "postgresql://heldout:hush@localhost/heldout")
-    (tmp_path / "postgres").mkdir()
-    (tmp_path / "postgres" / "postmaster.pid").touch()
-
-    shown = {each.variable: each for group in groups_of(Settings.read()) for each in group.settings}
-
-    server = shown["HELDOUT_DATABASE_URL"]
-    assert (server.value, server.is_fixed) == ("a server that `make run` started", False)
-
-
 def test_a_process_knows_which_settings_somebody_has_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HELDOUT_WORKERS", "3")
 
