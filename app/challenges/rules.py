@@ -128,19 +128,20 @@ def _dates(phase: PhaseView) -> Rule:
     opens = date_in_words(phase.opens_at)
     if phase.closes_at is None:
         words = f"Results are accepted from {opens}. There is no closing date."
-        return Rule("Dates", f"From {_short(phase.opens_at)}; no closing date", (words,))
+        return Rule("Dates", f"From\N{NO-BREAK SPACE}{_short(phase.opens_at)}; no closing date", (words,))
     closes = date_in_words(phase.closes_at)
     grace = (
         f"An upload that was started before the close may finish and be confirmed up to {duration(phase.grace_in_force)} later."
         if phase.grace_in_force
         else "An upload has to be confirmed before the close."
     )
-    short = f"{_short(phase.opens_at)} to {_short(phase.closes_at)}"
+    short = f"{_short(phase.opens_at)} to\N{NO-BREAK SPACE}{_short(phase.closes_at)}"
     return Rule("Dates", short, (f"Results are accepted from {opens} until {closes}.", grace))
 
 
 def _short(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):{MINUTE}}"
+    """Write a time to the minute, for tables: in a narrow cell it stays on one line."""
+    return f"{moment.astimezone(UTC):{MINUTE}}".replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _admission(phase: PhaseView, *, approves_teams: bool) -> Rule:

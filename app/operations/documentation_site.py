@@ -109,7 +109,7 @@ NAVIGATION: Final = (
         ),
     ),
     Chapter(
-        "Organise",
+        "Organise a challenge",
         (
             Entry("/docs/organise", "Organise", "docs/organise.md"),
             Entry("/docs/organise/challenge", "A challenge", "docs/organise/challenge.md"),
@@ -122,7 +122,7 @@ NAVIGATION: Final = (
         ),
     ),
     Chapter(
-        "Administer",
+        "Run a server",
         (
             Entry("/docs/administer/install", "Install", "docs/administer/install.md"),
             Entry("/docs/administer/settings", "Settings", "docs/administer/settings.md"),
@@ -137,7 +137,7 @@ NAVIGATION: Final = (
         ),
     ),
     Chapter(
-        "For programs",
+        "Write a program",
         (
             Entry("/docs/library", "Library", "docs/library.md"),
             Entry("/docs/recipes", "Recipes", "docs/recipes.md"),

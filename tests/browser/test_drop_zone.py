@@ -34,7 +34,7 @@ def test_a_folder_is_packed_into_a_valid_archive(visit: Visit, files: list[Path]
     page = visit("participant")
     page.goto("/challenges/sample/test/submit")
 
-    page.get_by_label("or a folder of them").set_input_files(tmp_path / "results")
+    page.get_by_label("Choose a folder").set_input_files(tmp_path / "results")
 
     expect(page.locator("#upload-state")).to_contain_text(f"{len(files)} files,")
     assert sent(page) == "results.tar"

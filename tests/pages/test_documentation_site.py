@@ -95,6 +95,18 @@ def test_the_navigation_marks_the_current_page(browser: Browser) -> None:
     assert 'href="/docs/protocols" aria-current="true"' in browser().get("/docs/protocols/coco").text
 
 
+def test_the_first_page_names_chapters_and_pages_as_the_side_bar_does() -> None:
+    index = page_at("/docs")
+    chapters = {chapter.title: chapter.entries for chapter in NAVIGATION[1:]}
+    cards = {each.title: each.html for each in index.sections if each.title in chapters}
+
+    assert list(cards) == list(chapters)
+    for title, html in cards.items():
+        links = re.findall(r'<li><a href="([^"]+)">(.+?)</a>', html)
+        assert len(links) > 4
+        assert set(links) <= {(entry.address, entry.title) for entry in chapters[title]}
+
+
 def test_anchors_of_a_page_that_was_split_lead_to_the_section_on_its_new_page(browser: Browser) -> None:
     page = browser().get("/docs/organise")
     former = ("send-a-data-set", "score-again", "disclosure", "announcements", "create-a-challenge")

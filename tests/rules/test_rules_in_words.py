@@ -149,6 +149,19 @@ def test_what_image_sets_say_alike_is_said_once_and_names_them() -> None:
     )
 
 
+def test_a_date_of_a_table_breaks_only_between_its_two_ends() -> None:
+    until = replace(PHASE, opens_at=datetime(2027, 1, 5, 9, 30, tzinfo=UTC))
+    short = {
+        end: next(rule.short for rule in rules_of(replace(until, closes_at=end)) if rule.title == "Dates")
+        for end in (datetime(2027, 2, 1, 12, tzinfo=UTC), None)
+    }
+
+    assert [each.replace("\xa0", "_").split(" ") for each in short.values()] == [
+        ["5_Jan_2027_09:30_UTC", "to_1_Feb_2027_12:00_UTC"],
+        ["From_5_Jan_2027_09:30_UTC;", "no", "closing", "date"],
+    ]
+
+
 def test_the_summary_joins_image_sets_that_follow_each_other_with_the_same_rule() -> None:
     pilot = replace(HELD_OUT, image_set="pilot")
     summary = {rule.title: rule.shorts for rule in view_of(VAL, pilot, HELD_OUT).summary}
