@@ -1,7 +1,6 @@
 """Turn the scores of a board into summary figures: drawings with their tables."""
 
 import base64
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,7 +13,7 @@ from app.web.charts.bars import Bar, Legend, bar_chart
 from app.web.charts.clustering import similar_order
 from app.web.charts.curves import Axes, Curve, curve_chart
 from app.web.charts.heat import Grid, heat_map
-from app.web.charts.scales import Scale, score_axis_upwards, ticks, top_of
+from app.web.charts.scales import Scale, rounded, score_axis_upwards, ticks
 from app.web.charts.shapes import (
     Circle,
     Column,
@@ -102,7 +101,8 @@ def progress_chart(name: str, title: str, description: str, results: Sequence[Da
     days = max((last - first) / timedelta(days=1), 1e-9)
     across = Scale(0.0, days, LEFT + 12, RIGHT - 12)
     values = [each.value for each in ordered]
-    up = Scale(math.floor(10 * min(values)) / 10, top_of(values), BOTTOM, TOP)
+    highest = max([0.1, *values])
+    up = Scale(*rounded(min([highest - 0.1, *values]), highest), BOTTOM, TOP)
     shapes = [
         *score_axis_upwards(up, LEFT, RIGHT),
         *_dates(first, days, across),

@@ -11,7 +11,7 @@ from app.web.charts.clustering import similar_order
 from app.web.charts.curves import COLUMNS, Axes, Curve, thinned
 from app.web.charts.dots import Dot, DotRow, Range, dot_chart, series_of
 from app.web.charts.heat import Grid, heat_map
-from app.web.charts.scales import Scale, ticks
+from app.web.charts.scales import Scale, rounded, ticks
 from app.web.charts.shapes import Drawing, Line, Polyline, Rect, Text, shortened
 from app.web.dependencies import render_template
 
@@ -28,6 +28,17 @@ def test_ticks_are_few_and_evenly_spaced(high: float, most: int) -> None:
     assert found[0] == 0.0
     assert found[-1] <= high + 1e-9
     assert np.allclose(np.diff(found), found[1] if len(found) > 1 else 0)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(0, 0.88), (0, 0.05), (0.38, 0.87), (-0.78, 0.78), (0.9, 1), (0, 40)]
+)
+def test_an_axis_ends_at_ticks_beyond_all_values(low: float, high: float) -> None:
+    ends = rounded(low, high)
+
+    assert ends[0] <= low < high <= ends[1]
+    assert [ticks(*ends)[place] for place in (0, -1)] == list(ends)
+    assert ends[1] - ends[0] <= 2 * (high - low)
 
 
 def test_a_value_outside_a_scale_is_drawn_at_its_edge() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.web.charts.scales import Scale, score_axis
+from app.web.charts.scales import Scale, rounded, score_axis
 from app.web.charts.shapes import Circle, Drawing, Line, Shape, label, width_of
 
 WIDTH, RIGHT = 440, 426
@@ -78,14 +78,13 @@ def series_of(names: Sequence[str]) -> list[Series]:
 
 
 def symmetric(values: Sequence[float]) -> Range:
-    """Return the range around 0 that contains all values, rounded up to a twentieth.
+    """Return the range around 0 that contains all values, with a tick at each end.
 
     >>> symmetric([0.03, -0.12]), symmetric([])
-    (Range(low=-0.15, high=0.15), Range(low=-0.05, high=0.05))
+    (Range(low=-0.15, high=0.15), Range(low=-0.06, high=0.06))
     """
-    furthest = max((abs(value) for value in values), default=0.0)
-    steps = max(1, -int(-furthest * 20 // 1))
-    return Range(-steps / 20, steps / 20)
+    furthest = max([0.05, *map(abs, values)])
+    return Range(*rounded(-furthest, furthest))
 
 
 def _row(row: DotRow, series: Sequence[Series], top: float, scale: Scale) -> Iterator[Shape]:
