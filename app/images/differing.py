@@ -15,7 +15,7 @@ from app.core.access import Actor
 from app.images import overlays
 from app.images.overlays import DrawnRun
 from app.images.pictures import PictureView, can_see_truth, pictures_of, source_of
-from app.images.viewer import SHOWN, Label, Mark, draw_predictions, legend, marks_of_truth
+from app.images.viewer import Label, Mark, OutcomeRow, draw_predictions, legend, marks_of_truth
 from app.platform import Platform
 
 FIRST: Final = 6  # images that are drawn; the table has more
@@ -23,10 +23,11 @@ FIRST: Final = 6  # images that are drawn; the table has more
 
 @dataclass(frozen=True, slots=True)
 class DrawnSource:
-    """What the annotation or a method has in an image. labels: the URL of its label image."""
+    """What the annotation or a method has in an image. labels: the URL of its label image; outcomes: instead of boxes, if there are none."""
 
     marks: tuple[Mark, ...] = ()
     labels: str | None = None
+    outcomes: tuple[OutcomeRow, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +117,10 @@ def _of_run(platform: Platform, phase: PhaseView, run: DrawnRun, picture: Pictur
         return None
     if overlay.has_labels:
         return DrawnSource(labels=f"{_labels(phase, picture)}?run={run.run_id}")
-    marks, _ = draw_predictions(overlay.predictions, SHOWN)
-    return DrawnSource(tuple(mark for mark in marks if mark.is_shown))
+    counted = [each for each in overlay.predictions if each.is_counted]
+    marks, outcomes = draw_predictions(counted, len(counted))
+    of_whole = any(each.box is None and each.number is None for each in overlay.predictions)
+    return DrawnSource(marks, outcomes=outcomes if of_whole else None)
 
 
 def _labels(phase: PhaseView, picture: PictureView) -> str:

@@ -37,6 +37,7 @@ from heldout_scoring import (
 from heldout_scoring.analysis import (
     Examples,
     RankedDetections,
+    count_at_best_f1,
     examples_of_detections,
     examples_of_ranking,
     examples_of_segmentation,
@@ -79,7 +80,8 @@ class DrawnPrediction:
     """A prediction.
 
     box: None for a prediction of the whole image; outcome: 1 for a true positive, 0 for a false positive, -1 if ignored, None for
-    actions and layouts; number: for actions and layouts, the number of the person, whose annotated box is used.
+    actions and layouts; number: for actions and layouts, the number of the person, whose annotated box is used; is_counted:
+    whether it counts in comparisons, which take predictions up to the highest F1 of their class.
     """
 
     name: str
@@ -88,6 +90,7 @@ class DrawnPrediction:
     outcome: int | None = None
     number: int | None = None
     parts: tuple[PersonPart, ...] = ()
+    is_counted: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +303,7 @@ def _detections(truth: GroundTruth, found: Sequence[RankedDetections]) -> Predic
     image = np.concatenate([each.ranked.image for each in found])
     confidence = np.concatenate([each.ranked.confidence for each in found])
     outcomes = np.concatenate([each.ranked.outcomes for each in found])
+    counted = np.concatenate([_counted(each.ranked) for each in found])
     label = np.repeat(np.arange(len(found)), [len(each.ranked.image) for each in found])
     boxes = np.concatenate([each.convention.convert(each.boxes, BoxConvention.HALF_OPEN) for each in found])
     order = np.lexsort((-confidence, image))
@@ -312,9 +316,14 @@ def _detections(truth: GroundTruth, found: Sequence[RankedDetections]) -> Predic
                 float(confidence[row]),
                 _rounded(boxes[row]),
                 int(outcomes[row]),
+                is_counted=bool(counted[row]),
             )
         )
     return predictions
+
+
+def _counted(ranked: RankedPredictions) -> NDArray[np.bool_]:
+    return np.arange(len(ranked.image)) < count_at_best_f1(ranked)
 
 
 def _by_task(
@@ -339,12 +348,16 @@ def _classification(truth: GroundTruth, matches: Sequence[RankedPredictions]) ->
     predictions = Predictions(list)
     for ranked in matches:
         columns = zip(
-            ranked.image.tolist(), ranked.confidence.tolist(), ranked.outcomes.tolist(), strict=True
+            ranked.image.tolist(),
+            ranked.confidence.tolist(),
+            ranked.outcomes.tolist(),
+            _counted(ranked).tolist(),
+            strict=True,
         )
-        for image, confidence, outcome in columns:
+        for image, confidence, outcome, is_counted in columns:
             if np.isfinite(confidence):
                 predictions[truth.lists.images[image]].append(
-                    DrawnPrediction(ranked.class_name, confidence, None, outcome)
+                    DrawnPrediction(ranked.class_name, confidence, None, outcome, is_counted=is_counted)
                 )
     for each in predictions.values():
         each.sort(key=_by_confidence)

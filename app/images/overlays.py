@@ -43,7 +43,7 @@ log = structlog.get_logger()
 # image. The notable images of a run or a board are JSON.
 TRUTH, RUN, EXAMPLES, HARD = "truth overlays", "run overlays", "run examples", "hard images"
 OUTLINES, LABELS = 0, 1
-RECIPE: Final = "2"  # increment to draw all overlays again
+RECIPE: Final = "3"  # increment to draw all overlays again
 HARD_RECIPE: Final = "3"  # increment to find all hard images again
 OF_RUNS: Final = (RUN, EXAMPLES)
 MOST_RUNS: Final = 50  # the best of a board: offered on pages, and compared to find hard images

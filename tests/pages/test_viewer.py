@@ -176,7 +176,7 @@ def test_the_page_of_a_method_shows_samples_of_the_open_phase_alone(
     assert f"/runs/{held_out}" not in page
 
 
-def test_images_in_which_methods_differ_are_drawn_where_annotation_may_be_seen(
+def test_images_in_which_methods_differ_show_what_counts_where_annotation_may_be_seen(
     scene: Scene, platform: Platform
 ) -> None:
     method = method_of(platform, scene.runs[3])
@@ -203,6 +203,11 @@ def test_images_in_which_methods_differ_are_drawn_where_annotation_may_be_seen(
     assert source is not None
     assert source.marks
     assert {mark.kind for mark in source.marks} <= {"hit", "false", "other"}
+    overlay = run_overlay(platform, scene.runs[3], shown.picture.position, scene.image)
+    assert overlay is not None
+    counted = [each for each in overlay.predictions if each.is_counted]
+    assert [mark.confidence for mark in source.marks] == [each.confidence for each in counted]
+    assert len(counted) < len(overlay.predictions)
     assert drawn["test"] == differing.DifferingImages()
 
 

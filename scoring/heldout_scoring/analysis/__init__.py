@@ -25,6 +25,7 @@ from .errors import (
 from .images import (
     Examples,
     ImageOutcomes,
+    count_at_best_f1,
     examples_of_detections,
     examples_of_ranking,
     examples_of_segmentation,
@@ -44,6 +45,7 @@ __all__ = [
     "Sweep",
     "Swept",
     "break_down",
+    "count_at_best_f1",
     "detections_of",
     "diagnose",
     "examples_of_detections",

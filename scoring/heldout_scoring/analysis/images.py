@@ -290,7 +290,7 @@ def _of_rankings(sample: RankingSample) -> ImageOutcomes:
     images = len(sample.images)
     found, false = np.zeros(images, np.int32), np.zeros(images, np.int32)
     for ranking in sample.rankings[:: sample.together]:
-        counted = _count_at_best_f1(ranking)
+        counted = count_at_best_f1(ranking)
         image, outcomes = ranking.image[:counted], ranking.outcomes[:counted]
         found += np.bincount(image[outcomes == TRUE_POSITIVE], minlength=images).astype(np.int32)
         false += np.bincount(image[outcomes == FALSE_POSITIVE], minlength=images).astype(np.int32)
@@ -298,8 +298,13 @@ def _of_rankings(sample: RankingSample) -> ImageOutcomes:
     return ImageOutcomes(tuple(sample.images), positives, found, false)
 
 
-def _count_at_best_f1(ranking: RankedPredictions) -> int:
-    """The number of predictions, the most confident first, with which F1 is highest; the fewest of several."""
+def count_at_best_f1(ranking: RankedPredictions) -> int:
+    """The number of predictions, the most confident first, with which F1 is highest; the fewest of several.
+
+    >>> count_at_best_f1(RankedPredictions("cat", 2, np.array([0, 0, 1], np.int32), np.array([0.9, 0.8, 0.1]),
+    ...     np.array([1, 0, 0], np.int8)))
+    1
+    """
     hits = np.cumsum(ranking.outcomes == TRUE_POSITIVE)
     false = np.cumsum(ranking.outcomes == FALSE_POSITIVE)
     if not len(hits) or not hits[-1]:
