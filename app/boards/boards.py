@@ -278,10 +278,11 @@ def select_rows(session: Session, on_board: Subquery, audience: BoardReaders) ->
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """An output format of a board, and the function that writes it."""
+    """An output format of a board, and the function that writes it. beside: what it shows beside the board."""
 
     form: BoardFormat
     write: Callable[[BoardPage], bytes]
+    beside: Hashable = None
 
 
 def rendered_board(
@@ -300,7 +301,8 @@ def rendered_board(
     """
     phase, withdrawals, version = platform.cache.version(address, lambda: _version(platform, address))
     audience = _audience(actor, phase.challenge_id)
-    key = (address, phase, withdrawals, audience, query, document.form, platform.site().version, version)
+    form = (document.form, document.beside, platform.site().version)
+    key = (address, phase, withdrawals, audience, query, form, version)
     is_variant = query != BoardQuery()
     if is_variant and not platform.cache.has_variant(key):
         platform.limiter.hit(Limited.VIEW, reader)

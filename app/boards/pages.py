@@ -15,7 +15,7 @@ from app.boards.selections import Format, PageParameters
 from app.challenges.tabs import organise_tab
 from app.core.access import Action, Actor
 from app.core.caching import Splice, conditional_response
-from app.core.site import SiteView
+from app.core.site import ServiceLine, SiteView
 from app.web.dependencies import (
     ACCOUNT,
     CurrentActor,
@@ -23,6 +23,7 @@ from app.web.dependencies import (
     rate_limit_key,
     render_template,
     requires,
+    service_line,
     splices_of_view,
 )
 from app.web.theme import splices_of_theme
@@ -60,9 +61,11 @@ def board(
         return conditional_response(
             request, document, MEDIA_TYPES[form], is_private=actor.is_logged_in, filename=name
         )
+    line = service_line(request)
+    service = ServiceLine(line.look, line.words) if line else None  # details change too often to be cached
     if not actor.is_logged_in:
         anonymous = boards.Document(
-            BoardFormat.ANONYMOUS_PAGE, lambda page: anonymous_page(page, platform.site())
+            BoardFormat.ANONYMOUS_PAGE, lambda page: anonymous_page(page, platform.site(), service), service
         )
         page = boards.rendered_board(platform, actor, address, query, anonymous, reader)
         return conditional_response(
@@ -72,7 +75,9 @@ def board(
             is_private=False,
             splices=(*splices_of_theme(request), *splices_of_view(request)),
         )
-    shared = boards.Document(BoardFormat.PAGE, lambda page: shared_page(page, platform.site()))
+    shared = boards.Document(
+        BoardFormat.PAGE, lambda page: shared_page(page, platform.site(), service), service
+    )
     page = boards.rendered_board(platform, actor, address, query, shared, reader)
     splices = (
         *splices_of_theme(request),
@@ -113,12 +118,10 @@ def embedded_page(page: BoardPage) -> bytes:
     return render_template("leaderboards/embed.html", board=board, controls=page.controls).encode()
 
 
-def shared_page(page: BoardPage, site: SiteView) -> bytes:
+def shared_page(page: BoardPage, site: SiteView, service: ServiceLine | None = None) -> bytes:
     """Render a board's page with a marker in place of the reader's account links."""
-    text = render_template(
-        "leaderboards/board.html", path=PATH, site=site, is_shared=True, **page_context(page)
-    )
-    return text.encode()
+    here = {"path": PATH, "site": site, "service": service, "is_shared": True}
+    return render_template("leaderboards/board.html", **here, **page_context(page)).encode()
 
 
 def page_context(page: BoardPage) -> dict[str, Any]:
@@ -131,9 +134,9 @@ def page_context(page: BoardPage) -> dict[str, Any]:
     }
 
 
-def anonymous_page(page: BoardPage, site: SiteView) -> bytes:
+def anonymous_page(page: BoardPage, site: SiteView, service: ServiceLine | None = None) -> bytes:
     """Render a board's page for readers who are not logged in."""
-    return shared_page(page, site).replace(ACCOUNT.encode(), account_links(Actor()).encode(), 1)
+    return shared_page(page, site, service).replace(ACCOUNT.encode(), account_links(Actor()).encode(), 1)
 
 
 def account_links(actor: Actor) -> str:

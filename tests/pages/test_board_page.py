@@ -3,7 +3,7 @@
 from app.boards.pages import account_links, anonymous_page, shared_page
 from app.boards.rows import BoardPage
 from app.core.access import Actor
-from app.core.site import SiteView
+from app.core.site import ServiceLine, SiteView
 from app.web.dependencies import ACCOUNT
 from tests.pages.views import ORGANISER, board, drawn_board
 
@@ -18,6 +18,14 @@ def test_a_shared_page_has_one_placeholder_for_the_account_and_no_name() -> None
 
     assert page.count(ACCOUNT) == 1
     assert "Log in" not in page
+
+
+def test_a_board_says_whether_the_service_works_like_other_pages() -> None:
+    service = ServiceLine("done", "Uploads and scoring work")
+
+    pages = [write(a_page(3), SiteView(), service).decode() for write in (shared_page, anonymous_page)]
+
+    assert [page.count("Uploads and scoring work") for page in pages] == [1, 1]
 
 
 def test_an_anonymous_page_offers_to_log_in() -> None:
