@@ -16,7 +16,9 @@ function heightAt(points, x) {
 function readable(figure) {
   const svg = figure.querySelector("svg");
   const [left, top, width, height] = figure.dataset.plot.split(" ").map(Number);
-  const lines = [...svg.querySelectorAll("polyline.curve")].map((line) => ({
+  const across = figure.dataset.across.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
+  const lines = [...svg.querySelectorAll("polyline.curve:not(.faint)")].map((line) => ({
+    look: line.getAttribute("class"),
     name: line.querySelector("title").textContent.replace(/ [\d.]+$/, ""),
     points: line.getAttribute("points").split(" ").filter(Boolean).map((pair) => {
       const [x, y] = pair.split(",").map(Number);
@@ -30,23 +32,34 @@ function readable(figure) {
   readout.className = "readout";
   const slider = document.createElement("input");
   Object.assign(slider, { type: "range", min: 0, max: 100, step: 1, value: 50 });
-  slider.setAttribute("aria-label", `${figure.dataset.across}, in percent`);
+  slider.setAttribute("aria-label", `${across}, in percent`);
   const control = document.createElement("label");
   const place = document.createElement("span");
   control.append(place, slider);
   const output = document.createElement("output");
   readout.append(control, output);
+  // like the legend: a row for each line, in its order
+  for (const line of lines) {
+    const row = document.createElement("span");
+    const key = svg.cloneNode(false);
+    for (const [name, value] of Object.entries({ viewBox: "0 0 26 8", width: 26, height: 8, "aria-hidden": true })) key.setAttribute(name, value);
+    const stroke = cursor.cloneNode(false);
+    for (const [name, value] of Object.entries({ class: line.look, x1: 0, x2: 26, y1: 4, y2: 4 })) stroke.setAttribute(name, value);
+    key.append(stroke);
+    line.value = document.createElement("b");
+    row.append(key, `${line.name} `, line.value);
+    output.append(row);
+  }
   svg.parentElement.after(readout);
 
   function show(share) {
     const x = left + width * share;
     for (const [name, value] of Object.entries({ x1: x, x2: x, y1: top, y2: top + height })) cursor.setAttribute(name, value);
-    const said = lines.map((line) => {
+    for (const line of lines) {
       const y = heightAt(line.points, x);
-      return `${line.name} ${y === null ? "–" : ((100 * (top + height - y)) / height).toFixed(1)}`;
-    });
-    place.textContent = `At ${figure.dataset.across.toLowerCase()} ${Math.round(100 * share * Number(figure.dataset.right))}`;
-    output.textContent = said.join(", ");
+      line.value.textContent = y === null ? "–" : ((100 * (top + height - y)) / height).toFixed(1);
+    }
+    place.textContent = `At ${across} ${Math.round(100 * share * Number(figure.dataset.right))}%`;
   }
 
   slider.addEventListener("input", () => show(slider.value / 100));

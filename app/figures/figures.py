@@ -211,7 +211,7 @@ NOT_DRAWN = "this figure is still being computed, or the board has no such figur
 @cache
 def styles() -> str:
     """Read the style sheet that is embedded in drawings for other websites."""
-    return (ROOT / "static" / "figures.css").read_text()
+    return "".join((ROOT / "static" / f"{name}.css").read_text() for name in ("figures", "heat", "alone"))
 
 
 def figures_page(platform: Platform, address: BoardKey, class_name: str | None = None) -> FiguresPage:
