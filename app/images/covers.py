@@ -30,6 +30,7 @@ from app.web.transfers import LARGEST_PICTURE
 
 LIMITS: Final = ChildLimits(seconds=10, memory=2 << 30, nice=10)
 IMAGES: Final = 4
+STRIP: Final = 8  # thumbnails in a row, as many as fit on a wide screen
 FRESH: Final = 60.0  # seconds for which the choice of images is cached
 
 
@@ -177,7 +178,7 @@ def _thumbnail(phase: PhaseView, picture: PictureView) -> str:
 def first_thumbnails(platform: Platform, phase: PhaseView) -> tuple[str, ...]:
     """Return the addresses of thumbnails of the first images of a phase, for whoever may see them."""
     with platform.transaction() as session:
-        found = first_pictures(session, phase.id, IMAGES)
+        found = first_pictures(session, phase.id, STRIP)
     return tuple(_thumbnail(phase, each) for each in found)
 
 

@@ -110,6 +110,23 @@ def test_a_suspended_team_is_frozen_until_the_suspension_is_lifted(
     assert bob.accept(token) == team
 
 
+def test_the_list_of_teams_offers_to_approve_and_the_page_of_a_team_everything_else(
+    people: Iterator[Person], challenge: str, platform: Platform
+) -> None:
+    organiser, ada = next(people), next(people)
+    organise(platform, organiser, challenge)
+    organiser.call("PUT", f"/organise/challenges/{challenge}/approvals", 204, approves_teams=True)
+    team = ada.team(challenge, "Oak")
+    listed = f"/organise/challenges/{challenge}/teams"
+    act = f'action="/organise/teams/{team}/'
+
+    assert organiser.page(listed).count(act) == organiser.page(listed).count(f"{act}approve") == 1
+    for what in ("approve", "refuse", "suspend"):
+        assert f"{act}{what}" in organiser.page(f"/organise/teams/{team}")
+    organiser.send(f"/organise/teams/{team}/approve")
+    assert act not in organiser.page(listed)
+
+
 def test_a_page_lists_fifty_teams_and_links_to_the_next(
     people: Iterator[Person], challenge: str, platform: Platform
 ) -> None:
