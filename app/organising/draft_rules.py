@@ -45,7 +45,7 @@ class Step(enum.StrEnum):
 
 
 TITLES: Final = {
-    Step.WHAT: "What", Step.DATA: "Images and annotations", Step.CHECK: "Check", Step.SCORING: "Scoring",
+    Step.WHAT: "What", Step.DATA: "Data", Step.CHECK: "Check", Step.SCORING: "Scoring",
     Step.RULES: "Rules", Step.PAGE: "Page and files",
 }  # fmt: skip
 
@@ -815,7 +815,7 @@ def checklist_of(facts: Facts) -> tuple[Item, ...]:
     answered = missing is None and not facts.contradictions
     making = "A worker is at it." if facts.is_making else ""
     return (
-        Item("The annotation was read without problems", facts.is_read, f"{here}/data", "Images and annotations"),
+        Item("The annotation was read without problems", facts.is_read, f"{here}/data", "Images and annotation"),
         Item(
             "Classes, scoring and rules are decided", answered, f"{here}/{missing or Step.RULES}",
             f"{TITLES[missing or Step.RULES]}", "; ".join(facts.contradictions),
