@@ -102,7 +102,9 @@ def progress_chart(name: str, title: str, description: str, results: Sequence[Da
     across = Scale(0.0, days, LEFT + 12, RIGHT - 12)
     values = [each.value for each in ordered]
     highest = max([0.1, *values])
-    up = Scale(*rounded(min([highest - 0.1, *values]), highest), BOTTOM, TOP)
+    lowest = min([highest - 0.1, *values])
+    below = (highest - lowest) / 6  # room for the name of the first
+    up = Scale(*rounded(max(0.0, lowest - below), highest), BOTTOM, TOP)
     shapes = [
         *score_axis_upwards(up, LEFT, RIGHT),
         *_dates(first, days, across),

@@ -155,6 +155,18 @@ def test_progress_marks_each_new_best_in_order_of_date() -> None:
     assert [point.x for point in points] == sorted(point.x for point in points)
 
 
+def test_the_first_result_stands_above_the_end_of_the_axis() -> None:
+    methods = tuple(
+        MethodScores(f"m{place}", 0.559 + place / 10, (0.5,), DAY + place * timedelta(days=9))
+        for place in range(3)
+    )
+    shapes = named(BoardScores("AP", ("car",), methods))["progress"].drawing.shapes
+
+    points = [shape.y for shape in shapes if isinstance(shape, Circle)]
+    ends = [max(shape.y, shape.to_y) for shape in shapes if isinstance(shape, Line) and shape.style == "grid"]
+    assert max(ends) - max(points) > 14
+
+
 def test_progress_names_the_leader_and_names_do_not_overlap() -> None:
     means = (0.30, 0.31, 0.55, 0.56, 0.80, 0.81)
     methods = tuple(

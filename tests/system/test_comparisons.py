@@ -90,7 +90,7 @@ def test_the_page_shows_them_with_figures(results: Results) -> None:
     [pair] = results.compared(results.site.anybody, "elm", "oak")["statistics"]["pairs"]
     difference = signed(pair["difference"]["value"])
     bold = f'<b>{difference}</b><span class="hidden"> significant</span>'
-    assert f'{bold} <span class="quiet">' in page  # beside the method
+    assert f'{bold} <span class="quiet num">' in page  # beside the method
     assert "Difference of the means" not in page  # which is for more than one pair
     assert (
         page.count("<svg") == 9

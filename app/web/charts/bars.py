@@ -80,4 +80,4 @@ def _legend(legend: Legend, *, has_baseline: bool) -> Iterator[Shape]:
         else:
             yield Rect(x, 4, 10, 9, style)
         yield Text(x + 15, 13, text, style="quiet")
-        x += 15 + 7 * len(text) + 18
+        x += 15 + 8.4 * len(text) + 18
