@@ -79,7 +79,10 @@ class OwnQuota:
 
 @dataclass(frozen=True, slots=True)
 class OwnView:
-    """The part of a challenge's page that depends on its reader. contact: empty for visitors and if there is none."""
+    """The part of a challenge's page that depends on its reader.
+
+    contact: empty for visitors and if there is none; organisers: who they are, Markdown.
+    """
 
     challenge: str
     steps: tuple[StepToSubmission, ...]
@@ -88,6 +91,7 @@ class OwnView:
     has_contact: bool
     contact: str
     asking: Asking
+    organisers: str
 
 
 def overview(
@@ -221,6 +225,7 @@ def own_view(platform: Platform, actor: Actor, code: str) -> OwnView:
             bool(contact),
             contact if is_own else "",
             asking.asking_of(session, challenge.id),
+            texts.texts_of(session, challenge.id).organisers,
         )
 
 

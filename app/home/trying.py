@@ -4,12 +4,12 @@ The copy is a draft, so that what is submitted to it is a test run: it is on no 
 sends anything, and all visitors share one queue: an archive at a time, and a few a minute.
 """
 
-from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator
+import tarfile
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final
 
 import structlog
@@ -21,8 +21,9 @@ from app.boards.boards import BoardReaders, is_shown_to
 from app.challenges import challenges
 from app.core.access import TRIED, Actor
 from app.core.errors import ConflictError, DomainError, NotFoundError, RefusedError
-from app.images import overlays, viewer
-from app.images.viewer import Mark, ViewerChoice, ViewerPage
+from app.images import viewer
+from app.images.drawing import DrawnPrediction
+from app.images.viewer import Mark, Panel, ViewerChoice, ViewerPage
 from app.intake import testing
 from app.jobs import heartbeats
 from app.models import (
@@ -47,6 +48,7 @@ from app.submissions.methods import NewMethod, Training
 from app.submissions.submitting import NewSubmission
 from app.submissions.uploads import UploadMetadata
 from app.web.charts.shapes import Figure
+from heldout_scoring import iou_matrix
 
 log = structlog.get_logger()
 
@@ -57,6 +59,9 @@ METHOD: Final = "WindowShopper"  # sample.TRYING
 ARCHIVE: Final = f"{METHOD}.tar.gz"
 ACCOUNT: Final = "lantern@localhost"  # of its team
 MOST_A_MINUTE: Final = 6
+MOST_LOOKED_AT: Final = 12  # images of which one is shown
+LEAST_CONFIDENCE: Final = 0.5  # of what is drawn
+LEAST_OVERLAP: Final = 0.5  # of a true positive
 KEPT: Final = timedelta(days=1)
 EVERY: Final = timedelta(hours=1)  # between two looks for what is older
 LOCK: Final = 0x5452_5949  # advisory lock: one submission at a time
@@ -221,28 +226,64 @@ def newest(platform: Platform) -> Tried | None:
 
 
 def illustration(platform: Platform) -> ViewerPage | None:
-    """Return the image of the sample in which its leading method finds most classes, with what it found; None before it is drawn."""
-    with platform.snapshot() as session:
-        phase = challenges.phase_of(session, SAMPLE, IMAGE_SET)
-        runs = overlays.runs_on_boards(session, phase.id, BoardReaders.PUBLIC) if phase else []
-    leading = next((run.run_id for run in runs if run.competition == COMPETITION), None)
-    examples = overlays.examples(platform, leading) if leading is not None else None
-    found = Counter(
-        image for each in examples or () for image in {example.image for example in each.lists[0]}
-    )
-    if leading is None or not found:
-        return None
-    image = min(found, key=lambda name: (-found[name], name))
-    choice = ViewerChoice(COMPETITION, (leading,))
+    """Return an image of the sample with what the archive says of it, most of it right; None before it is drawn."""
+    found = _found(archive_of(platform))
+    most = sorted(found, key=lambda name: (-len({each.name for each in found[name]}), name))[:MOST_LOOKED_AT]
+    drawn = filter(None, (_drawn(platform, name, found[name]) for name in most))
+    return max(drawn, key=_right, default=None)
+
+
+def _drawn(platform: Platform, image: str, found: Sequence[DrawnPrediction]) -> ViewerPage | None:
     try:
-        page = viewer.viewer(platform, Actor(), SAMPLE, IMAGE_SET, image, choice)
+        page = viewer.viewer(platform, Actor(), SAMPLE, IMAGE_SET, image, ViewerChoice(COMPETITION))
     except DomainError:  # visitors may not see the images
         return None
-    if not page.panels or not page.panels[-1].marks:
+    if not page.panels or not page.panels[0].marks:
         return None
-    panel = page.panels[-1]
-    marks = tuple(legible(panel.marks, page.picture.width or 0))
-    return replace(page, panels=(*page.panels[:-1], replace(panel, marks=marks)))
+    marks, lines = viewer.draw_predictions(tuple(matched_with(found, page.panels[0].marks)), len(found))
+    shown = tuple(legible(marks, page.picture.width or 0))
+    return replace(page, panels=(Panel(METHOD, None, shown, lines, None, None),))
+
+
+def _right(page: ViewerPage) -> int:
+    return sum({"hit": 1, "false": -1}.get(mark.kind, 0) for mark in page.panels[0].marks)
+
+
+def _found(archive: Path) -> dict[str, list[DrawnPrediction]]:
+    """Read the predictions of an archive of detections that are sure enough to be drawn: by image, best first."""
+    found: dict[str, list[DrawnPrediction]] = {}
+    with tarfile.open(archive) as files:
+        for member in filter(tarfile.TarInfo.isfile, files):
+            content = files.extractfile(member)
+            class_name = PurePath(member.name).stem.rpartition("_")[2]
+            for line in content.read().decode().splitlines() if content else ():
+                image, *numbers = line.split()
+                confidence, left, top, right, bottom = map(float, numbers)
+                box = (left - 1, top - 1, right, bottom)  # pixels of the file count from 1
+                if confidence >= LEAST_CONFIDENCE:
+                    found.setdefault(image, []).append(DrawnPrediction(class_name, confidence, box))
+    return {
+        image: sorted(each, key=lambda prediction: -prediction.confidence) for image, each in found.items()
+    }
+
+
+def matched_with(found: Iterable[DrawnPrediction], truth: Sequence[Mark]) -> Iterator[DrawnPrediction]:
+    """Yield predictions, best first, with their outcomes by the rule of VOC: half of both boxes together, one for each object."""
+    matched = set[Mark]()
+    for each in found:
+        objects = [mark for mark in truth if mark.label == each.name]
+        corners = [(mark.x, mark.y, mark.x + mark.width, mark.y + mark.height) for mark in objects]
+        overlaps = iou_matrix([each.box], corners)[0].tolist() if each.box and corners else []
+        overlap, best = max(
+            zip(overlaps, objects, strict=True), key=lambda pair: pair[0], default=(0.0, None)
+        )
+        if best is None or overlap < LEAST_OVERLAP:
+            yield replace(each, outcome=0)
+        elif "hard" in best.kind:
+            yield replace(each, outcome=-1)
+        else:
+            yield replace(each, outcome=0 if best in matched else 1)
+            matched.add(best)
 
 
 def legible(marks: Iterable[Mark], width: int) -> Iterator[Mark]:
@@ -252,7 +293,7 @@ def legible(marks: Iterable[Mark], width: int) -> Iterator[Mark]:
     for mark in marks:
         length = letter * len(mark.label)
         left = min(mark.x + mark.width, width) - length if mark.x > 0.7 * width else max(mark.x, 0)
-        top = max(mark.y, 0)
+        top = mark.y - line if mark.y >= line else max(mark.y, 0)
         is_free = all(
             left + length <= other_left or other_right <= left or abs(top - other_top) >= line
             for other_left, other_right, other_top in placed

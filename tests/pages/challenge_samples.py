@@ -182,9 +182,9 @@ def of_readers() -> Iterator[tuple[str, dict[str, Any]]]:
     first = steps_of("VOC2007", PersonProgress(), has_terms=False, submit_to=None)
     last = steps_of("VOC2007", everything, has_terms=True, submit_to="test")
     for own in (
-        OwnView("VOC2007", first, None, (), True, "", Asking()),
-        OwnView("VOC2007", last, EVIL, (OwnQuota("test", (QUOTA_LINE,)),), True, EVIL, FORUM),
-        OwnView("VOC2007", last, None, (OwnQuota("test", ()),), False, "", Asking(AskingPlace.NOWHERE)),
+        OwnView("VOC2007", first, None, (), True, "", Asking(), ""),
+        OwnView("VOC2007", last, EVIL, (OwnQuota("test", (QUOTA_LINE,)),), True, EVIL, FORUM, EVIL),
+        OwnView("VOC2007", last, None, (OwnQuota("test", ()),), False, "", Asking(AskingPlace.NOWHERE), ""),
     ):
         yield "home/own_steps.html", {"own": own}
         yield "home/own_aside.html", {"own": own}

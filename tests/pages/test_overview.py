@@ -49,7 +49,7 @@ def test_the_texts_are_shown_and_the_address_of_the_organisers_only_to_those_log
 
     for page in (visitor, own):
         assert "Find cats &lt;b&gt;fast&lt;/b&gt;" in page
-        assert "<h2>The task</h2>" in page
+        assert "<h3>The task</h3>" in page
         assert "<em>cats</em>" in page
         assert 'href="https://oak.example" rel="nofollow noopener noreferrer"' in page
         assert "<script>alert" not in page

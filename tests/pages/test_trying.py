@@ -17,6 +17,7 @@ from app.core.access import TRIED
 from app.core.errors import NotFoundError
 from app.home import trying
 from app.home.trying import legible
+from app.images.drawing import DrawnPrediction
 from app.images.viewer import Mark
 from app.intake.importing import TreeImport, import_tree
 from app.models import (
@@ -127,11 +128,10 @@ def test_a_visitor_follows_an_archive_to_its_score(
 
 
 @pytest.mark.sampled
-def test_visitors_see_what_the_leading_method_found_while_they_may_see_the_images(
+def test_visitors_see_what_the_archive_says_of_an_image_while_they_may_see_it(
     sampled: TestClient, platform: Platform, browser: Browser
 ) -> None:
     do_all(platform)
-    [leading, *_] = sampled.get("/api/v1/leaderboards/sample/val/3").json()["rows"]
     drawn = trying.illustration(platform)
     page = browser().get("/try").text
     with platform.transaction() as session:
@@ -146,7 +146,8 @@ def test_visitors_see_what_the_leading_method_found_while_they_may_see_the_image
         session.execute(update(Phase).where(Phase.id == phase.id).values(disclosure=Disclosure.FULL))
 
     assert drawn is not None
-    assert drawn.panels[-1].title == leading["method"]
+    assert drawn.panels[-1].title == trying.METHOD
+    assert {mark.kind for mark in drawn.panels[-1].marks} <= {"hit", "false", "other"}
     assert all(mark.label in {*sample.CLASSES, ""} for mark in drawn.panels[-1].marks)
     assert page.count('<g class="mark') == len(drawn.panels[-1].marks) > 2
     assert hidden is None
@@ -158,6 +159,17 @@ def test_a_label_that_would_lie_on_another_is_left_out() -> None:
     labels = [mark.label for mark in legible([Mark("hit", *at, 40, 40, "boat") for at in places], 400)]
 
     assert labels == ["boat", "", "boat", "boat", ""]
+
+
+def test_a_prediction_is_right_if_it_is_the_first_to_cover_half_of_an_object_of_its_class() -> None:
+    truth = [Mark("truth", 0, 0, 100, 100, "boat"), Mark("truth hard", 200, 0, 100, 100, "boat")]
+    boxes = {
+        "boat": ((0, 0, 100, 60), (0, 0, 100, 100), (210, 0, 300, 100), (0, 0, 100, 40)),
+        "kite": ((0, 0, 100, 100),),
+    }
+    found = [DrawnPrediction(name, 0.5, box) for name, each in boxes.items() for box in each]
+
+    assert [each.outcome for each in trying.matched_with(found, truth)] == [1, 0, -1, 0, 0]
 
 
 @pytest.mark.sampled
