@@ -68,7 +68,7 @@ def test_an_organiser_corrects_a_box_by_keyboard_and_applies_it_as_the_next_vers
     expect(page).to_have_url(re.compile(f"/ground-truth#phase-{phase}$"))
     assert eventually(lambda: len(http.get(f"{here}/ground-truth").json()) > len(versions))
     page.reload()
-    expect(page.get_by_role("cell", name="A box two pixels to the right")).to_be_visible()
+    expect(page.get_by_text("A box two pixels to the right")).to_be_visible()
     newest = http.get(f"{here}/ground-truth").json()[0]
     assert (newest["version"], newest["note"]) == (
         versions[0]["version"] + 1,
