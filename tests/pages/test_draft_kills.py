@@ -143,8 +143,8 @@ def test_a_challenge_for_invited_people_opens_only_with_those_of_its_rules(place
     place.save(code, "rules", **{**INVITED, "invited": "ash@example.org oak@example.org"})
     again = place.organiser.post(f"{NEW}/{code}/open")
 
-    assert "done The people whom the rules name are invited" in ready
-    assert "to do The people whom the rules name are invited" in lacking
+    assert "The people whom the rules name are invited done" in ready
+    assert "The people whom the rules name are invited to do" in lacking
     assert "1 of 2 are not, such as oak@example.org" in lacking
     assert (opened.status_code, again.status_code) == (409, 303)
     assert "It did not open by itself. not done yet: The people whom the rules name are invited" in refused
@@ -243,8 +243,8 @@ def test_phases_that_cannot_all_be_made_leave_those_that_were_there(place: Place
     assert (meanwhile[0], meanwhile[1]) == (before[0], "applying")
     assert (after[0], after[1]) == (before[0], "applied")
     assert "another phase of this server keeps the same annotation hidden" in page
-    assert "to do The phases are made from the data set" in page
-    assert "done The phases are made from the data set" in place.page(f"/organise/challenges/{code}")
+    assert "The phases are made from the data set to do" in page
+    assert "The phases are made from the data set done" in place.page(f"/organise/challenges/{code}")
 
 
 @pytest.mark.slow  # a child process reads the data set at each of dozens of moments: every fifth, and those near a commit

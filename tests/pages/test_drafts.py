@@ -138,7 +138,7 @@ def test_six_steps_make_phases_that_open_for_everybody(place: Place, app: FastAP
     opened = place.organiser.post(f"{NEW}/{code}/open")
 
     assert "Before it opens" in listed
-    assert "done Trial results show what participants will see" in listed
+    assert "Trial results show what participants will see done" in listed
     assert (
         "A team, and each person in it, may have 2 results in 7 days and 30 results in total, per task"
         in listed

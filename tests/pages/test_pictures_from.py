@@ -49,7 +49,7 @@ def test_a_challenge_opens_without_an_answer_only_if_that_is_ticked(place: Place
     scheduled = place.organiser.post(f"{NEW}/{code}/schedule", data={**later, "without_pictures": "true"})
     opened = place.organiser.post(f"{NEW}/{code}/open", data={"without_pictures": "true"})
 
-    assert "advisable It is said where participants get the images" in listed
+    assert "It is said where participants get the images advisable" in listed
     assert "Open without images for participants" in asked
     assert all('name="pictures_from" value="" checked' in each for each in forms)
     assert (refused.status_code, unscheduled.status_code) == (409, 422)
@@ -95,7 +95,7 @@ def test_what_is_said_of_the_pictures_has_to_be_so_before_the_challenge_opens(pl
     shown = place.page(f"/organise/challenges/{code}")
     opened = place.organiser.post(f"{NEW}/{code}/open")
 
-    todo, done = (f"{each} Participants get the images as it is said" for each in ("to do", "done"))
+    todo, done = (f"Participants get the images as it is said {each}" for each in ("to do", "done"))
     assert done in arranged
     assert f"{todo} test: only organisers see its images" in secret
     assert (refused.status_code, opened.status_code) == (409, 303)
