@@ -882,7 +882,7 @@ def _test_run(facts: Facts) -> Iterator[Item]:
             f"/organise/challenges/{facts.code}/submissions",
         )
         yield Item(
-            "Test run done", facts.is_tested, seen if facts.is_tested else submit, "Look at it" if facts.is_tested else "Submit a test",
+            "A test run", facts.is_tested, seen if facts.is_tested else submit, "Look at it" if facts.is_tested else "Submit a test",
             "Submit an archive as participants will. Dates and quotas do not count; everything of it is deleted before the challenge"
             " opens.", is_required=False, is_link_kept=True,
         )  # fmt: skip

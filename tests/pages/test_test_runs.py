@@ -142,8 +142,8 @@ def test_a_test_run_takes_the_real_path_and_leaves_nothing(draft: Draft, app: Fa
     draft.work()
     board, own = f"/leaderboards/{draft.code}/test/4", f"/submissions/{submissions[0]}"
 
-    assert "Test run done advisable" in before
-    assert "Test run done done" in draft.place.page(f"/organise/challenges/{draft.code}")
+    assert "A test run advisable" in before
+    assert "A test run done" in draft.place.page(f"/organise/challenges/{draft.code}")
     assert "this is a test run" in draft.place.page(f"/challenges/{draft.code}/test/submit")
     assert "Submit a test run" in draft.place.page(f"/organise/phases/{phase_of(draft)}")
     assert "Whitebeam" in draft.place.page(board)
@@ -260,7 +260,7 @@ def test_making_the_phases_again_and_deleting_a_draft_delete_its_test_runs(draft
 
     assert made.status_code == 303
     assert draft.remains() == {}
-    assert "Test run done advisable" in draft.place.page(f"/organise/challenges/{draft.code}")
+    assert "A test run advisable" in draft.place.page(f"/organise/challenges/{draft.code}")
     draft.test("Alder")
     assert draft.organiser.post(f"{NEW}/{draft.code}/delete").status_code == 303
 
