@@ -2,21 +2,25 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Final
 
-from sqlalchemy import create_engine, func, select, update
+from sqlalchemy import create_engine, delete, func, insert, or_, select, update
 from sqlalchemy.orm import Session, contains_eager
 
 import sample
 from app.challenges import challenges
+from app.core.access import TRIED
 from app.jobs import queue
 from app.models import (
     Announcement,
+    AuditRecord,
     Board,
     Challenge,
     DataFile,
     GroundTruth,
+    Member,
     Method,
     Phase,
     Publication,
@@ -29,6 +33,7 @@ from app.models import (
     Thread,
     ThreadMessage,
     Upload,
+    User,
 )
 from app.operations.setup import SAMPLE_CHALLENGE
 from app.platform import Platform
@@ -95,8 +100,44 @@ def _take_back(session: Session) -> None:
     for team in session.scalars(select(Team).where(Team.challenge_id == challenge.id)):
         first = session.scalar(select(func.min(Method.created_at)).where(Method.team_id == team.id))
         team.created_at = first or team.created_at
+        session.execute(update(Member).where(Member.team_id == team.id).values(joined_at=team.created_at))
     _date_texts(session, challenge.id, start)
+    session.flush()
+    _date_records(session, row)
     queue.add_boards(session, Result.phase_id.in_([each.id for each in phases]))
+
+
+def _date_records(session: Session, challenge: Challenge) -> None:
+    """Date accounts, and what the audit log tells of the challenge, and put its records in the order of their dates."""
+    people = select(Member.user_id).where(Member.challenge_id == challenge.id)
+    session.execute(update(User).where(User.id.in_(people)).values(created_at=challenge.created_at))
+    dated = (
+        ("team", Team.challenge_id, Team.id, Team.created_at),
+        ("method", Method.challenge_id, Method.id, Method.public_at),
+        ("announcement", Announcement.challenge_id, Announcement.id, Announcement.created_at),
+        ("thread", PublishedAnswer.challenge_id, PublishedAnswer.thread_id, PublishedAnswer.created_at),
+    )
+    moments = {
+        f"{noun} {number}": moment
+        for noun, of, key, column in dated
+        for number, moment in session.execute(select(key, column).where(of == challenge.id))
+    }
+    phases = select(func.concat("phase ", Phase.id)).join(Phase.challenge)
+    told = or_(
+        AuditRecord.challenge_id == challenge.id,
+        AuditRecord.user_id.in_(people),
+        AuditRecord.subject.in_(phases.where(Challenge.code.in_((SAMPLE_CHALLENGE, TRIED)))),
+    )
+    log = AuditRecord.__table__
+    rows = [dict(row) for row in session.execute(select(log).where(told).order_by(log.c.id)).mappings()]
+    numbers = [row["id"] for row in rows]
+    for row in rows:
+        row["at"] = moments.get(row["subject"]) or challenge.created_at
+    session.execute(delete(AuditRecord).where(AuditRecord.id.in_(numbers)))
+    in_order = sorted(rows, key=itemgetter("at"))
+    session.execute(
+        insert(AuditRecord), [{**row, "id": number} for number, row in zip(numbers, in_order, strict=True)]
+    )
 
 
 def _date_phase(session: Session, phase: Phase, start: datetime) -> None:

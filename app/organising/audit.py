@@ -125,10 +125,10 @@ SENTENCES: Final[Mapping[str, str]] = {
     "label.preview": "had counted what corrected labels of {images} images of {subject} change",
     "label.show": "had the labels of the image {image} of {subject} shown",
     "label.take-back": "took corrected labels of the image {image} of {subject} back",
-    "link.create": "{linked}",
-    "link.reveal": "revealed {subject}",
-    "link.revoke": "revoked {subject}",
-    "link.use": "accepted a role by {link}",
+    "link.create": "made {a_link}",
+    "link.reveal": "revealed {a_link}",
+    "link.revoke": "revoked {a_link}",
+    "link.use": "accepted {a_role} by a link",
     "message.send": "wrote “{title}” to teams",
     "method.hide": "hid the method {method}",
     "method.make_public": "made the method {method} public",
@@ -286,7 +286,7 @@ def sentence(record: Record, names: Mapping[str, str]) -> str:
     who = (record.name or "Somebody with a deleted account") if record.by else "The server"
     before, after = record.before or {}, record.after or {}
     changes = changes_of(before, after)
-    subject = names.get(record.subject, record.subject)
+    subject, role = names.get(record.subject, record.subject), record.details.get("role")
     if record.action == "phase.change" and len(changes) == 1 and next(iter(changes)) in CHANGES:
         [(field, (old, new))] = changes.items()
         verb, _, rest = CHANGES[field].partition(" from ")
@@ -300,7 +300,8 @@ def sentence(record: Record, names: Mapping[str, str]) -> str:
         "asked": _asked(before, after),
         "granted": _granted(record, subject),
         "imported": _imported(record, subject),
-        "linked": _linked(record, subject),
+        "a_link": f"a link for a new {role}" if role else "an anonymous link to a result",
+        "a_role": f"the role of {role}" if role else "a role",
         "slots": _slots(after),
         "number_of_runs": plural(record.details.get("runs", 0), "run"),
     }
@@ -385,11 +386,6 @@ def _granted(record: Record, subject: str) -> str:
     return f"made {subject} {role.get('after')} of the challenge"
 
 
-def _linked(record: Record, subject: str) -> str:
-    role = record.details.get("role")
-    return f"made {subject} for a new {role}" if role else f"made {subject}"
-
-
 def _slots(after: Mapping[str, Any]) -> str:
     until = f", until {said(after['expires_at'])}" if after.get("expires_at") else ""
     return f"{plural(after.get('slots', 1), 'extra slot')} in {after.get('task', 'something')}{until}"
@@ -439,7 +435,7 @@ NAMES: Final[Mapping[str, tuple[str, Loader]]] = {
     "challenge": ("{}", _by_id(Challenge.id, Challenge.title)),
     "announcement": ("the announcement “{}”", _by_id(Announcement.id, Announcement.title)),
     "question": ("the question “{}”", _by_id(Question.id, Question.text)),
-    "file": ("{}", _by_id(DataFile.id, DataFile.name)),
+    "data file": ("{}", _by_id(DataFile.id, DataFile.name)),
     "result": ("{}", _results),
     "submission": ("the submission of {}", _submissions),
     "re-scoring": ("re-scoring {}", _rescores),
@@ -451,7 +447,7 @@ def names_of(session: Session, subjects: Iterable[str]) -> dict[str, str]:
     """Return the names of subjects that still exist, with one query for each kind."""
     wanted: dict[str, set[int]] = defaultdict(set)
     for subject in subjects:
-        kind, _, number = subject.partition(" ")
+        kind, _, number = subject.rpartition(" ")
         if kind in NAMES and number.isascii() and number.isdecimal():
             wanted[kind].add(int(number))
     found: dict[str, str] = {}

@@ -311,7 +311,8 @@ def use_link(platform: Platform, token: str, user_id: int) -> bool:
 def grant_by_link(session: Session, link: OneTimeLink, user: User) -> None:
     """Give a person the role of a link, which is used up. Both are locked."""
     link.used_by = user.id
-    details = {"link": _name_of_link(link)}
+    role = link.role if link.challenge_id is not None else Grant.ADMIN
+    details = {"link": _name_of_link(link), "role": role}
     with _recorded(session, user.id, "link.use", user, challenge_id=link.challenge_id, details=details):
         held = role_of(session, user.id, link.challenge_id) if link.challenge_id is not None else None
         _grant_role(session, user, link.challenge_id, highest(held, link.role))

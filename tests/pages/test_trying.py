@@ -21,10 +21,12 @@ from app.images.drawing import DrawnPrediction
 from app.images.viewer import Mark
 from app.intake.importing import TreeImport, import_tree
 from app.models import (
+    AuditRecord,
     Challenge,
     ChallengeVisibility,
     Disclosure,
     Heartbeat,
+    Method,
     Phase,
     Publication,
     Queue,
@@ -388,4 +390,14 @@ def test_the_sample_is_told_as_if_it_had_happened_over_five_weeks(
     assert timedelta(days=8) < phases["test"].closes_at - now < timedelta(days=10)
     assert phases["test"].quotas == QUOTAS
     assert phases["pilot"].details_at_close
+    with platform.transaction() as session:
+        [in_all] = session.scalars(select(Challenge).where(Challenge.code == "sample"))
+        of_sample = select(AuditRecord).where(AuditRecord.challenge_id == in_all.id).order_by(AuditRecord.id)
+        records = session.scalars(of_sample).all()
+        public = dict(session.execute(select(Method.id, Method.public_at)).all())
+    told = {each.subject: each.at for each in records if each.action == "method.make_public"}
+    assert [each.at for each in records] == sorted(each.at for each in records)
+    assert records[0].at >= in_all.created_at
+    assert told
+    assert told == {f"method {number}": public[number] for number in public if f"method {number}" in told}
     assert phases["test"].details_at_close

@@ -136,6 +136,14 @@ def test_a_sentence_needs_no_recorded_value() -> None:
             "Ash changed who sees the images of test: public from no to yes",
         ),
         (record("team.refuse", "team {0}"), "Ash refused to approve team {0}"),
+        (record("link.create", "link 65f6", details={"role": "viewer"}), "Ash made a link for a new viewer"),
+        (record("link.revoke", "link 65f6", details={"role": "viewer"}), "Ash revoked a link for a new viewer"),
+        (record("link.create", "anonymous link 7", details={"result": 3}), "Ash made an anonymous link to a result"),
+        (
+            record("link.use", "person 4", after={"role": "participant"}, details={"link": "link 65f6", "role": "owner"}),
+            "Ash accepted the role of owner by a link",
+        ),
+        (record("link.use", "person 4", details={"link": "link 65f6"}), "Ash accepted a role by a link"),
     ],
 )  # fmt: skip
 def test_sentences_name_people_teams_and_dates(made: Record, told: str) -> None:
