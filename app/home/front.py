@@ -4,7 +4,7 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Generic, TypeVar
+from typing import Final
 
 from app.challenges import challenges, news, texts
 from app.challenges.challenges import PhaseView, by_deadline, offered_competitions
@@ -20,36 +20,11 @@ from app.platform import Platform
 from app.results import leaders, standings
 from app.results.leaders import BoardCounts, BoardSummary
 from app.results.standings import RecentSubmission
-from app.web.formats import plural
 
 ARRIVALS: Final = 8  # submissions on the front page
 ANNOUNCED: Final = 3  # announcements on it
 MOST_PICTURED: Final = 12  # challenges that are shown with images, the newest
 MAIN_TASK: Final = "detection"  # whose board stands for a challenge that has one
-
-
-Row = TypeVar("Row")
-
-
-@dataclass(frozen=True, slots=True)
-class Part(Generic[Row]):
-    """A page of a list, and the number of the last one."""
-
-    rows: Sequence[Row]
-    number: int
-    last: int
-
-
-def part_of(rows: Sequence[Row], number: int, size: int) -> Part[Row]:
-    """Cut a page of this size out of a list. Raises NotFoundError if it has no such page.
-
-    >>> part_of("abcde", 2, 2)
-    Part(rows='cd', number=2, last=3)
-    """
-    last = max(1, -(-len(rows) // size))
-    if number > last:
-        raise NotFoundError(f"the list has {plural(last, 'page')}")
-    return Part(rows[(number - 1) * size : number * size], number, last)
 
 
 class ChallengeState(enum.StrEnum):

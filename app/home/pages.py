@@ -11,10 +11,11 @@ from app.challenges.rules import rules_of
 from app.challenges.tabs import organise_tab
 from app.core.access import Action, Actor
 from app.core.errors import NotFoundError
+from app.core.paging import PageNumber, part_of
 from app.core.rate_limits import Limited
 from app.home import front, trying
 from app.home import home as home_views
-from app.home.front import ChallengeState, part_of
+from app.home.front import ChallengeState
 from app.home.home import ChallengeView, timeline_of
 from app.home.overview import own_view
 from app.people.accounts import is_set_up
@@ -53,7 +54,6 @@ Words = Annotated[
 Task = Annotated[str | None, Query(max_length=40, description="only challenges with this task")]
 State = Annotated[ChallengeState | None, Query(description="only challenges in this state")]
 Page = Annotated[int, Query(ge=1, le=MOST_PAGES, description="page of methods, best first")]
-PageOfList = Annotated[int, Query(ge=1, le=10_000)]
 PageIfShown = Annotated[int | None, Query(ge=1, le=MOST_PAGES)]
 
 
@@ -72,7 +72,7 @@ def home(request: Request, platform: ThePlatform, actor: CurrentActor) -> Respon
 
 @router.get("/challenges", dependencies=[requires(Action.READ_PUBLIC)])
 def challenges(
-    request: Request, platform: ThePlatform, task: Task = None, state: State = None, page: PageOfList = 1
+    request: Request, platform: ThePlatform, task: Task = None, state: State = None, page: PageNumber = 1
 ) -> Response:
     """List all challenges, or those with a task or in a state, by state and then the newest first."""
     query = {"task": task, "state": state}
@@ -87,7 +87,7 @@ def challenges(
 
 @router.get("/leaderboards", dependencies=[requires(Action.READ_PUBLIC)])
 def leaderboards(
-    request: Request, platform: ThePlatform, image_set: Set = None, page: PageOfList = 1
+    request: Request, platform: ThePlatform, image_set: Set = None, page: PageNumber = 1
 ) -> Response:
     """List the leaderboards of one image set of each challenge, with their leaders."""
 

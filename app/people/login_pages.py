@@ -1,6 +1,6 @@
 """HTML pages: login and sessions."""
 
-from typing import Annotated
+from typing import Annotated, Final
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Request
@@ -8,6 +8,7 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
 from app.core.access import Action
+from app.core.paging import PageNumber, part_of
 from app.core.rate_limits import Limited
 from app.people import sessions as people_sessions
 from app.people.sessions import KEEP_ENDED, Browser, Login, browser_name
@@ -27,6 +28,8 @@ from app.web.forms import Form, TheForm
 from app.web.route_marks import marked
 
 router = APIRouter()
+
+LISTED: Final = 30  # sessions on a page
 
 SessionKey = Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
 
@@ -109,14 +112,15 @@ def log_out(request: Request, platform: ThePlatform) -> Response:
 
 
 @router.get("/account/sessions", dependencies=[requires(Action.MANAGE_ACCOUNT)])
-def sessions(request: Request, platform: ThePlatform, actor: CurrentActor) -> Response:
-    """List the reader's sessions."""
+def sessions(request: Request, platform: ThePlatform, actor: CurrentActor, page: PageNumber = 1) -> Response:
+    """List the reader's sessions, the last used first."""
     found = people_sessions.sessions_of(platform, actor, request.cookies.get(SESSION_COOKIE, ""))
     settings = platform.settings
     response = render(
         request,
         "sessions/sessions.html",
-        sessions=found,
+        listed=part_of(found, page, LISTED),
+        count=len(found),
         lifetime=settings.session_lifetime,
         idle=settings.session_idle,
     )

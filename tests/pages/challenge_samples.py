@@ -10,13 +10,13 @@ from app.challenges.challenges import PhaseRef, PhaseView
 from app.challenges.phase_rules import PhaseState
 from app.challenges.rules import rules_of
 from app.challenges.texts import ChallengeTexts
+from app.core.paging import part_of
 from app.home.front import (
     ChallengeBoards,
     ChallengeCard,
     ChallengeList,
     ChallengeState,
     HomeView,
-    part_of,
 )
 from app.home.home import (
     ChallengeSummary,

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from app.core.access import Scope
+from app.core.paging import part_of
 from app.people.second_factor import FactorView
 from app.people.sessions import SessionView
 from app.people.tokens import LIFETIMES, TokenView
@@ -31,7 +32,10 @@ def of_logins() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "second_factor/second_factor.html", {**new, "factor": FactorView(NOW, 10), "codes": (EVIL,)}
     here = SessionView("ab" * 32, EVIL, NOW, NOW, is_this=True)
     lasting = {"lifetime": timedelta(days=14), "idle": timedelta(hours=72)}
-    yield "sessions/sessions.html", {"sessions": (here, replace(here, is_this=False)), **lasting}
+    yield (
+        "sessions/sessions.html",
+        {"listed": part_of((here, replace(here, is_this=False)), 1, 1), "count": 2, **lasting},
+    )
     choices = {"scopes": list(Scope), "lifetimes": LIFETIMES}
     token = TokenView(1, EVIL, "hld_ab", tuple(Scope), NOW, NOW, None, None, is_expired=True)
     yield (

@@ -196,6 +196,25 @@ def test_the_list_of_sessions_names_browsers_and_marks_the_current_one(browser: 
     assert elm.get("/account/sessions").headers["cache-control"] == "no-store"
 
 
+def test_many_sessions_are_listed_in_pages(browser: Browser, platform: Platform) -> None:
+    rowan = registered(browser(), "rowan@example.org")
+    actor = sessions.identify(platform, cookie_of(rowan), None)
+    assert actor.user_id is not None
+    with platform.transaction() as session:
+        for number in range(31):
+            sessions.start_session(
+                session, platform, actor.user_id, sessions.Browser("", f"Browser {number}")
+            )
+
+    first, second = (rowan.get(f"/account/sessions?page={page}").text for page in (1, 2))
+
+    assert "32 browsers" in first
+    assert [each.count('data-set="Last seen"') for each in (first, second)] == [30, 2]
+    assert "Page 1 of 2" in first
+    assert 'rel="prev" href="/account/sessions?page=1"' in second
+    assert rowan.get("/account/sessions?page=3").status_code == 404
+
+
 def test_people_can_end_their_other_sessions_but_not_somebody_elses(
     browser: Browser, platform: Platform
 ) -> None:
