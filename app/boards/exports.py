@@ -6,7 +6,7 @@ from app.boards.ranking import FIGURES, SummaryOfClasses
 from app.boards.rows import BoardPage, BoardRow, BoardView, ScoreCell, one_page
 from app.models import QuestionKind
 from app.web import tables
-from app.web.formats import score
+from app.web.formats import inside, score
 
 
 def csv_of(page: BoardPage, site: str) -> bytes:
@@ -42,7 +42,7 @@ def _origin(board: BoardView) -> dict[str, str]:
     """What the scores of a board are, and what they were scored under, by the names of columns."""
     return {
         "unit": board.unit,
-        "measure": f"{board.headline}: {board.measure}",
+        "measure": f"{board.headline}: {inside(board.measure)}",
         "challenge": board.challenge,
         "phase": board.image_set,
         "task": board.name,
@@ -109,7 +109,7 @@ def _notes(page: BoardPage, board: BoardView, site: str) -> tuple[str, ...]:
     return (
         f"{board.challenge_title} ({board.challenge}), phase {board.image_set}, {board.name}{number}"
         + (", difficult objects included: not the official values" if page.controls.query.difficult else ""),
-        f"{board.headline}: {board.measure}, in percent, {len(board.rows)} of {board.methods} methods",
+        f"{board.headline}: {inside(board.measure)}, in percent, {len(board.rows)} of {board.methods} methods",
         f"protocol {board.protocol}, ground truth version {board.ground_truth}, scorer version {board.scorer}",
         f"{address}, version {board.version} of this leaderboard",
     )

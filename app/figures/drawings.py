@@ -30,7 +30,7 @@ from app.web.charts.shapes import (
     width_of,
 )
 from app.web.formats import columns as narrow_columns
-from app.web.formats import plural, score, written_day
+from app.web.formats import inside, plural, score, written_day
 from heldout_scoring import Scoreboard, rank_methods
 
 
@@ -296,15 +296,6 @@ def summary_figures(board: BoardScores) -> tuple[Figure, ...]:
         median_by_method,
     )
     return tuple(figure for make in makers for figure in make(board))
-
-
-def inside(measure: str) -> str:
-    """Return the name of a measure for use within a sentence.
-
-    >>> inside("Average precision"), inside("AP (11 points)")
-    ('average precision', 'AP (11 points)')
-    """
-    return measure if measure[:2].isupper() else measure[:1].lower() + measure[1:]
 
 
 def _entered(method: MethodScores) -> list[float]:

@@ -216,6 +216,15 @@ def sentence(words: str) -> str:
     return words[:1].upper() + words[1:] if OPENING.match(words) else words
 
 
+def inside(measure: str) -> str:
+    """Return the name of a measure for use within a sentence.
+
+    >>> inside("Average precision"), inside("AP (11 points)")
+    ('average precision', 'AP (11 points)')
+    """
+    return measure if measure[:2].isupper() else measure[:1].lower() + measure[1:]
+
+
 def task_words(task: str) -> str:
     """A task as it is called within a challenge, which has those of COCO, of LVIS or others.
 
@@ -340,6 +349,7 @@ FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "day_of": day_of,
     "duration": duration,
     "initials": initials,
+    "inside": inside,
     "local": local,
     "number": number,
     "plural": plural,
