@@ -93,7 +93,7 @@ function closeMenus(inside) {
 
 // A row of tabs that is wider than the screen begins at the current one.
 function showCurrentTab(tab) {
-  const list = tab.closest(".tabs");
+  const list = tab.closest(".tabs, .pages");
   const start = tab.getBoundingClientRect().left - list.getBoundingClientRect().left;
   list.scrollLeft += start - (list.clientWidth - tab.offsetWidth) / 2;
 }
@@ -102,7 +102,7 @@ addLocalTimes(document);
 addOwnTimes(document);
 announce();
 offerToCopy();
-document.querySelectorAll(".tabs [aria-current]").forEach(showCurrentTab);
+document.querySelectorAll(":is(.tabs, .pages) [aria-current]").forEach(showCurrentTab);
 document.querySelectorAll("table.selectable").forEach(offerSelectingAll);
 document.querySelectorAll("select[data-zones]").forEach(offerOwnZone);
 if (document.querySelector("[data-countdown]")) {
