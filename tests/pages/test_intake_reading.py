@@ -181,7 +181,7 @@ def test_every_layout_becomes_a_phase(place: Place, layout: str) -> None:
     [
         ("folders", ["Class", "Images"]),
         ("label images", ["Class", "Images"]),
-        ("coco", ["Class", "Images", "Objects", "Difficult"]),
+        ("coco", ["Class", "Images", "Objects"]),
     ],
 )
 def test_objects_are_counted_where_annotation_has_objects(
