@@ -166,5 +166,5 @@ def test_creating_and_using_a_link_is_recorded_in_the_audit_log(
     assert "expires_at" in made.details
     assert (used.action, used.user_id, used.subject) == ("link.use", person, f"person {person}")
     assert (used.before, used.after) == (state("participant"), state("participant", challenges["one"]))
-    assert used.details == {"link": made.subject}
+    assert used.details == {"link": made.subject, "role": "owner"}
     assert token not in str((made.subject, made.details, used.subject, used.details))
