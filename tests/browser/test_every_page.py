@@ -29,7 +29,7 @@ PUBLIC = (
     "/submissions/{test3}", "/submissions/{val5}", "/teams/{team}", "/login", "/register", "/api/docs", "/api/docs/uploads", "/nowhere",
     "/forgot-password", "/reset-password/used", "/login-link", "/login-link/used", "/confirm-address/used",
     "/leaderboards/sample/test/3?sort=nothing",
-    "/leaderboards/sample/test/3/figures", "/leaderboards/sample/val/3/figures", "/leaderboards/sample/val/3/figures/curves-1", "/compare/sample/test/3?{compared}",
+    "/leaderboards/sample/test/3/figures", "/leaderboards/sample/val/3/figures", "/compare/sample/test/3?{compared}",
     "/challenges/sample/test/competitions/3", "/find?q=sample",
     "/methods/1", "/runs/{run}/images", "/problems", "/docs?q=quota", "/docs/report-codes", "/setup", "/status", "/invited/used",
     "/docs", "/docs/take-part", "/docs/organise", "/docs/organise/challenge", "/docs/organise/data", "/docs/notifications", "/docs/webhooks", "/docs/formats", "/docs/protocols", "/docs/protocols/voc2012", "/docs/voc2007", "/docs/api",
