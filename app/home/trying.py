@@ -4,12 +4,12 @@ The copy is a draft, so that what is submitted to it is a test run: it is on no 
 sends anything, and all visitors share one queue: an archive at a time, and a few a minute.
 """
 
-import tarfile
+from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Final
 
 import structlog
@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session
 
 from app.boards.boards import BoardReaders, is_shown_to
 from app.challenges import challenges
+from app.challenges.challenges import description_of
 from app.core.access import TRIED, Actor
 from app.core.errors import ConflictError, DomainError, NotFoundError, RefusedError
 from app.images import viewer
@@ -48,7 +49,15 @@ from app.submissions.methods import NewMethod, Training
 from app.submissions.submitting import NewSubmission
 from app.submissions.uploads import UploadMetadata
 from app.web.charts.shapes import Figure
-from heldout_scoring import iou_matrix
+from heldout_scoring import (
+    VOC2012,
+    BoxConvention,
+    Description,
+    Detections,
+    GroundTruth,
+    evaluate,
+)
+from heldout_scoring.evaluation import read_predictions
 
 log = structlog.get_logger()
 
@@ -61,7 +70,6 @@ ACCOUNT: Final = "lantern@localhost"  # of its team
 MOST_A_MINUTE: Final = 6
 MOST_LOOKED_AT: Final = 12  # images of which one is shown
 LEAST_CONFIDENCE: Final = 0.5  # of what is drawn
-LEAST_OVERLAP: Final = 0.5  # of a true positive
 KEPT: Final = timedelta(days=1)
 EVERY: Final = timedelta(hours=1)  # between two looks for what is older
 LOCK: Final = 0x5452_5949  # advisory lock: one submission at a time
@@ -227,10 +235,25 @@ def newest(platform: Platform) -> Tried | None:
 
 def illustration(platform: Platform) -> ViewerPage | None:
     """Return an image of the sample with what the archive says of it, most of it right; None before it is drawn."""
-    found = _found(archive_of(platform))
+    with platform.snapshot() as session:
+        phase = challenges.phase_of(session, SAMPLE, IMAGE_SET)
+    if phase is None:
+        return None
+    found = _found(archive_of(platform), description_of(platform.descriptions, phase.description_key))
     most = sorted(found, key=lambda name: (-len({each.name for each in found[name]}), name))[:MOST_LOOKED_AT]
     drawn = filter(None, (_drawn(platform, name, found[name]) for name in most))
     return max(drawn, key=_right, default=None)
+
+
+def _found(archive: Path, description: Description) -> dict[str, list[DrawnPrediction]]:
+    """Read the predictions that are sure enough to be drawn, by image."""
+    found: dict[str, list[DrawnPrediction]] = defaultdict(list)
+    for each in read_predictions(archive, description, COMPETITION):
+        detections = each.value.where(each.value.confidence >= LEAST_CONFIDENCE).to(BoxConvention.HALF_OPEN)
+        columns = (detections.image.tolist(), detections.confidence.tolist(), detections.boxes.tolist())
+        for image, confidence, box in zip(*columns, strict=True):
+            found[description.images[image].id].append(DrawnPrediction(each.key, confidence, tuple(box)))
+    return found
 
 
 def _drawn(platform: Platform, image: str, found: Sequence[DrawnPrediction]) -> ViewerPage | None:
@@ -240,7 +263,8 @@ def _drawn(platform: Platform, image: str, found: Sequence[DrawnPrediction]) -> 
         return None
     if not page.panels or not page.panels[0].marks:
         return None
-    marks, lines = viewer.draw_predictions(tuple(matched_with(found, page.panels[0].marks)), len(found))
+    matched = matched_with(found, page.panels[0].marks)
+    marks, lines = viewer.draw_predictions(matched, len(matched))
     shown = tuple(legible(marks, page.picture.width or 0))
     return replace(page, panels=(Panel(METHOD, None, shown, lines, None, None),))
 
@@ -249,41 +273,32 @@ def _right(page: ViewerPage) -> int:
     return sum({"hit": 1, "false": -1}.get(mark.kind, 0) for mark in page.panels[0].marks)
 
 
-def _found(archive: Path) -> dict[str, list[DrawnPrediction]]:
-    """Read the predictions of an archive of detections that are sure enough to be drawn: by image, best first."""
-    found: dict[str, list[DrawnPrediction]] = {}
-    with tarfile.open(archive) as files:
-        for member in filter(tarfile.TarInfo.isfile, files):
-            content = files.extractfile(member)
-            class_name = PurePath(member.name).stem.rpartition("_")[2]
-            for line in content.read().decode().splitlines() if content else ():
-                image, *numbers = line.split()
-                confidence, left, top, right, bottom = map(float, numbers)
-                box = (left - 1, top - 1, right, bottom)  # pixels of the file count from 1
-                if confidence >= LEAST_CONFIDENCE:
-                    found.setdefault(image, []).append(DrawnPrediction(class_name, confidence, box))
-    return {
-        image: sorted(each, key=lambda prediction: -prediction.confidence) for image, each in found.items()
-    }
-
-
-def matched_with(found: Iterable[DrawnPrediction], truth: Sequence[Mark]) -> Iterator[DrawnPrediction]:
-    """Yield predictions, best first, with their outcomes by the rule of VOC: half of both boxes together, one for each object."""
-    matched = set[Mark]()
-    for each in found:
-        objects = [mark for mark in truth if mark.label == each.name]
-        corners = [(mark.x, mark.y, mark.x + mark.width, mark.y + mark.height) for mark in objects]
-        overlaps = iou_matrix([each.box], corners)[0].tolist() if each.box and corners else []
-        overlap, best = max(
-            zip(overlaps, objects, strict=True), key=lambda pair: pair[0], default=(0.0, None)
-        )
-        if best is None or overlap < LEAST_OVERLAP:
-            yield replace(each, outcome=0)
-        elif "hard" in best.kind:
-            yield replace(each, outcome=-1)
-        else:
-            yield replace(each, outcome=0 if best in matched else 1)
-            matched.add(best)
+def matched_with(found: Iterable[DrawnPrediction], truth: Sequence[Mark]) -> tuple[DrawnPrediction, ...]:
+    """Match the predictions for an image with its annotation; return them with their outcomes, most confident first."""
+    ordered = sorted(found, key=lambda each: -each.confidence)
+    classes = sorted({*(each.name for each in ordered), *(mark.label for mark in truth)})
+    objects = GroundTruth.from_arrays(
+        [0] * len(truth),
+        [classes.index(mark.label) for mark in truth],
+        [(mark.x, mark.y, mark.x + mark.width, mark.y + mark.height) for mark in truth],
+        convention=BoxConvention.HALF_OPEN,
+        difficult=["hard" in mark.kind for mark in truth],
+        images=["image"],
+        classes=classes,
+    )
+    detections = Detections.from_arrays(
+        [0] * len(ordered),
+        [classes.index(each.name) for each in ordered],
+        [each.confidence for each in ordered],
+        [each.box for each in ordered],
+        convention=BoxConvention.HALF_OPEN,
+        images=["image"],
+        classes=classes,
+    )
+    matches = evaluate(detections, objects, protocol=VOC2012).matches
+    ranked = matches if isinstance(matches, tuple) else ()
+    outcomes = {each.class_name: iter(each.outcomes.tolist()) for each in ranked}
+    return tuple(replace(each, outcome=next(outcomes[each.name])) for each in ordered)
 
 
 def legible(marks: Iterable[Mark], width: int) -> Iterator[Mark]:
