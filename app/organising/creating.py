@@ -78,6 +78,7 @@ class CreatorsView:
 class OwnRequest:
     """Whether a person may create challenges, and what became of their last request."""
 
+    rule: CreationRule
     may_create: bool
     can_ask: bool
     last: RequestView | None
@@ -172,10 +173,9 @@ def own_request(platform: Platform, actor: Actor) -> OwnRequest:
         last = RequestView(*row) if row else None
         may = may_create_challenges(session, actor)
         is_waiting = last is not None and last.decided_at is None
-        can_ask = (
-            rule_of(session) is CreationRule.APPROVAL and actor.is_verified and not may and not is_waiting
-        )
-        return OwnRequest(may, can_ask, last)
+        rule = rule_of(session)
+        can_ask = rule is CreationRule.APPROVAL and actor.is_verified and not may and not is_waiting
+        return OwnRequest(rule, may, can_ask, last)
 
 
 def ask(platform: Platform, actor: Actor, new: NewRequest) -> None:

@@ -133,3 +133,25 @@ def test_people_are_named_and_removed_and_nobody_else_asks(
         number = session.scalars(select(User.id).where(User.email == "elm@example.org")).one()
     assert admin.post(f"/admin/creators/{number}/remove").status_code == 303
     assert not can_create(platform, elm)
+
+
+@pytest.mark.parametrize(
+    ("rule", "says", "own"),
+    [
+        ("admins", "Admins alone may create challenges.", "Admins create the challenges of this server"),
+        ("named people", "and so may the people below", "Admins, and people whom they name,"),
+    ],
+)
+def test_pages_on_creating_say_what_the_rule_in_force_allows(
+    admin: TestClient, browser: Browser, rule: str, says: str, own: str
+) -> None:
+    choose(admin, rule)
+    person = registered(browser(), f"oak-{len(rule)}@example.org")
+
+    page = admin.get("/admin/creators").text
+    asked = person.get("/account/creating").text
+
+    assert says in page
+    assert ("The people below may do so" in page, "as admins do" in page) == (False, False)
+    assert own in asked
+    assert "how to ask" not in person.get("/account").text

@@ -204,10 +204,10 @@ def of_creating() -> Iterator[tuple[str, dict[str, Any]]]:
     )
     yield "creating/creators.html", {"page": page, **wrong}
     for own in (
-        OwnRequest(may_create=True, can_ask=False, last=None),
-        OwnRequest(may_create=False, can_ask=False, last=None),
-        OwnRequest(may_create=False, can_ask=False, last=asked),
-        OwnRequest(may_create=False, can_ask=True, last=refused),
+        OwnRequest(CreationRule.ADMINS, may_create=True, can_ask=False, last=None),
+        OwnRequest(CreationRule.ADMINS, may_create=False, can_ask=False, last=None),
+        OwnRequest(CreationRule.APPROVAL, may_create=False, can_ask=False, last=asked),
+        OwnRequest(CreationRule.APPROVAL, may_create=False, can_ask=True, last=refused),
     ):
         yield "creating/own.html", {"own": own, "form": {}, "problems": {}}
         yield "creating/own.html", {"own": own, "form": {"sentence": EVIL}, "problems": {"sentence": EVIL}}
