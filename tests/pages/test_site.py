@@ -112,21 +112,22 @@ def test_an_admin_closes_registration_unless_the_environment_has_decided(
     assert admin.post("/admin/site", data=FORM | {"version": "2", "registration": "x"}).status_code == 422
 
 
-def test_variables_that_are_set_are_listed_and_the_others_put_away_with_their_number_until_they_are_sought(
+def test_variables_are_put_away_by_group_with_their_number_those_that_are_set_first_until_they_are_sought(
     admin: TestClient,
 ) -> None:
     def parts(page: str) -> tuple[str, list[tuple[bool, str]]]:
         """What is listed outside of folds, and each fold with whether it is open."""
-        folds = re.findall(r'<details class="filtered" ?(open)?>(.*?)</details>', page, re.DOTALL)
-        listed = re.sub(r'<details class="filtered".*?</details>', "", page, flags=re.DOTALL)
+        folds = re.findall(r'<details class="fold filtered" ?(open)?>(.*?)</details>', page, re.DOTALL)
+        listed = re.sub(r'<details class="fold filtered".*?</details>', "", page, flags=re.DOTALL)
         return listed, [(bool(is_open), fold) for is_open, fold in folds]
 
     listed, folds = parts(admin.get("/admin/settings").text)
     sought, found = parts(admin.get("/admin/settings?q=mails_per").text)
 
-    assert "<code>HELDOUT_DATABASE_URL</code>" in listed
+    assert "<code>HELDOUT_DATABASE_URL</code>" not in listed
+    assert sum("<code>HELDOUT_DATABASE_URL</code>" in fold for _, fold in folds) == 1
     assert "<code>HELDOUT_MAILS_PER_MINUTE</code>" not in listed
-    counts = [int(re.search(r'<summary>[^<]+<span class="quiet">(\d+)<', fold)[1]) for _, fold in folds]  # type: ignore[index]
+    counts = [int(re.search(r'<summary>[^<]+<span class="count">(\d+)<', fold)[1]) for _, fold in folds]  # type: ignore[index]
     assert counts == [fold.count('<th scope="row">') for _, fold in folds]
     assert not any(is_open for is_open, _ in folds)
     assert "HELDOUT_DATABASE_URL" not in sought
@@ -296,3 +297,11 @@ def test_text_in_the_accent_can_be_read_on_light_and_on_dark_pages(accent: str) 
 def test_a_colour_that_cannot_be_read_or_is_none_is_refused(colour: str) -> None:
     with pytest.raises(ValueError, match=r"too light|must be a colour"):
         checked_accent(colour)
+
+
+def test_without_a_mail_server_no_page_says_that_mail_is_sent(admin: TestClient) -> None:
+    pages = [admin.get(address).text for address in ("/account/notifications", "/admin", "/admin/mail")]
+
+    assert all("No mail server is set" in page for page in pages)
+    for untrue in ("is mailed as well", "is always sent", "No mail has failed"):
+        assert not any(untrue in page for page in pages), untrue
