@@ -210,6 +210,7 @@ class SubmissionRow:
     method_id: int = 0
     upload_id: uuid.UUID | None = None  # for its team, to submit its archive again
     challenge_title: str = ""
+    is_mean_shown: bool = False  # the reader may see it, so that a blank says that there is none
 
     @property
     def shown_state(self) -> str:
@@ -603,6 +604,7 @@ def _shown_rows(
             method_id=result.method_id,
             upload_id=result.submission.upload_id if one.quota else None,
             challenge_title=challenge.title,
+            is_mean_shown=visibility.means and not visibility.by_ladder,
         )
 
     return RowPage(tuple(map(shown, page.rows)), page.next)
