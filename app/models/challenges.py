@@ -48,6 +48,15 @@ class Quota:
         """
         return "in total" if self.days is None else f"in {self.days} day{'s' * (self.days != 1)}"
 
+    @property
+    def rate(self) -> str:
+        """The same beside what is left, where "in 7 days" would be the end of it.
+
+        >>> Quota(2, 7).rate, Quota(30, None).rate
+        ('per 7 days', 'in total')
+        """
+        return self.span if self.days is None else self.span.replace("in", "per", 1)
+
     def __str__(self) -> str:
         """Format the quota for people.
 

@@ -103,7 +103,7 @@ def _period_refusals(now: datetime, phase: PhaseView, started_at: datetime) -> I
 
 def _archive_refusals(archive: Archive, competitions: Sequence[int]) -> Iterable[Refusal]:
     if archive.is_removed:
-        message = "the archive has been removed because it was not confirmed in time; upload it again"
+        message = "the archive has been removed because it was not submitted in time; upload it again"
         yield RemovedArchive(message)
     elif archive.valid is None:
         yield NotChecked(

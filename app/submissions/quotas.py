@@ -279,14 +279,14 @@ def quota_text(lines: Sequence[QuotaLine]) -> str | None:
     >>> from app.models import Quota
     >>> use = QuotaUse(Holder.TEAM, Quota(2, 7), 1, None)
     >>> quota_text([QuotaLine("detection", 1, None, (use,), 0)])
-    '1 of 2 detection results left in 7 days'
+    '1 left of 2 detection results per 7 days'
     """
     if not lines:
         return None
     line = min(lines, key=lambda line: line.left + line.extra)
     quota = line.tightest.quota
     extra = f", and {line.extra} extra" if line.extra else ""
-    return f"{line.left} of {quota.results} {line.task} results left {quota.span}{extra}"
+    return f"{line.left} left of {quota.results} {line.task} results {quota.rate}{extra}"
 
 
 PAGE = 20  # slots

@@ -234,7 +234,7 @@ def delete_upload(platform: Platform, actor: Actor, upload_id: uuid.UUID) -> Non
             raise NotFoundError(f"your team has no upload {upload_id}")
         submission = session.scalar(select(func.min(Submission.id)).where(Submission.upload_id == upload_id))
         if submission is not None:
-            raise ConflictError(f"This archive was confirmed as submission {submission}; it is kept")
+            raise ConflictError(f"This archive was submitted as submission {submission}; it is kept")
         session.delete(upload)
         session.flush()
         keys = [content_key(upload.sha256, upload_id)] if upload.sha256 else []

@@ -252,8 +252,8 @@ def check_storage_quota(platform: Platform, session: Session, user_id: int, team
         used = unconfirmed(session, condition)
         if used.bytes + size > most or used.uploads >= most_uploads:
             raise StoredBytesError(
-                f"{whose} {used.uploads} unconfirmed uploads take {used.bytes // MiB} of "
-                f"{most // MiB} MiB; delete some at /uploads or confirm them"
+                f"{whose} {used.uploads} uploads that are not submitted take {used.bytes // MiB} of "
+                f"{most // MiB} MiB; delete some at /uploads or submit them"
             )
 
 

@@ -217,7 +217,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         unfinished_upload, 409, "not-checked", "the upload is incomplete or has not been checked yet; .*",
     ),
     "an upload that was removed": (
-        removed_upload, 410, "removed", "the archive has been removed because it was not confirmed in time; upload it again",
+        removed_upload, 410, "removed", "the archive has been removed because it was not submitted in time; upload it again",
     ),
     "a file of a data set that was deleted": (
         deleted_data_file, 410, "file-deleted",

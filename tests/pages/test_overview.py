@@ -77,8 +77,8 @@ def test_each_reader_is_shown_the_step_that_is_next_for_them(browser: Browser, p
 def test_the_quota_is_that_of_the_readers_team(browser: Browser) -> None:
     ash = registered(browser(), "fern@example.org")
 
-    assert "2 of 2 left in 7 days" in ash.get(OAK).text
-    assert "left in 7 days" not in browser().get(OAK).text
+    assert "2 left of 2 per 7 days" in ash.get(OAK).text
+    assert "per 7 days" not in browser().get(OAK).text
 
 
 def test_numbers_of_the_data_come_from_public_facts_alone(browser: Browser, platform: Platform) -> None:

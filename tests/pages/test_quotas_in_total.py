@@ -37,7 +37,7 @@ def test_a_quota_in_total_is_used_up_for_good_and_says_so(place: Place) -> None:
     assert (first.status_code, second.status_code, second.json()["code"]) == (201, 429, "quota")
     assert "in total are used; no more can be scored" in second.text
     assert "next slot" not in second.text
-    assert "0 of 1 left in total" in page
+    assert "0 left of 1 in total" in page
     assert '"detection-total";q=1,' in left.headers["RateLimit-Policy"] + ","
     assert [use["quota"]["days"] for use in left.json()[0]["uses"]] == [7, None, 7, None]
 

@@ -436,7 +436,7 @@ def submit_page(view: UploadView | None, asked: Confirmation | None = None) -> s
 def test_what_follows_and_the_answers_of_a_known_method_stand_on_the_page_to_submit_on() -> None:
     page = submit_page(VALID, confirmation())
 
-    assert "1 of 3 detection results left in 7 days</span>" in page
+    assert "1 left of 3 detection results per 7 days</span>" in page
     assert "<li>No predictions for dog: these classes stay blank.</li>" in page
     assert re.search(
         r"<li>The next one is free <time [^>]*data-local>Sat 21 Nov 2026 03:14 UTC</time>\.</li>", page

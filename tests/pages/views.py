@@ -348,7 +348,7 @@ def submitting(
     }
     return {
         "page": page,
-        "quota_text": "1 of 3 detection results left in 7 days",
+        "quota_text": "1 left of 3 detection results per 7 days",
         "refused": (),
         "rules": {3: "trained on the given images only", 4: EVIL},
         "given_data": [each for each in heldout_scoring.competitions("VOC2012") if each.number in {3, 5}],

@@ -129,7 +129,7 @@ def test_the_smaller_quota_of_a_longer_window_limits_what_is_left() -> None:
 def test_the_task_with_the_least_left_is_described_in_words() -> None:
     lines = quota_lines(NOW, (WEEK,), ("classification", "detection"), Usage([result(1)]))
 
-    assert quota_text(lines) == "1 of 2 detection results left in 7 days"
+    assert quota_text(lines) == "1 left of 2 detection results per 7 days"
     assert quota_lines(NOW, (), ("detection",), Usage([result(1)])) == ()
     assert quota_text(()) is None
 
@@ -150,4 +150,4 @@ def test_additional_submissions_are_used_once_the_quota_is_full() -> None:
     assert tried(4)[0] == 1
     line = quota_line(NOW, (WEEK,), "detection", usage)
     assert (line.left, line.extra) == (1, 2)
-    assert quota_text((line,)) == "1 of 2 detection results left in 7 days, and 2 extra"
+    assert quota_text((line,)) == "1 left of 2 detection results per 7 days, and 2 extra"

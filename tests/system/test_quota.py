@@ -86,7 +86,7 @@ def test_the_api_returns_the_remaining_quota_with_every_confirmation(
     assert 604700 < int(refused.headers["Retry-After"]) <= 604800
     line = {each["task"]: each for each in good(hazel.http.get(address))}["detection"]
     assert (line["task"], line["left"], line["next_slot"] is None) == ("detection", 0, False)
-    assert "0 of 1 left in 7 days" in hazel.http.get("/submissions").text
+    assert "0 left of 1 per 7 days" in hazel.http.get("/submissions").text
 
 
 def test_an_organiser_grants_an_extra_slot_and_revokes_an_unused_one(

@@ -73,5 +73,7 @@ def test_the_uploads_of_a_team_share_its_storage_limit(board: Rows) -> None:
 
     with platform.transaction() as session:
         retention.check_storage_quota(platform, session, newcomer, board.team_id, MiB)
-        with pytest.raises(StoredBytesError, match="Your team's 2 unconfirmed uploads take 2 of 3 MiB"):
+        with pytest.raises(
+            StoredBytesError, match="Your team's 2 uploads that are not submitted take 2 of 3 MiB"
+        ):
             retention.check_storage_quota(platform, session, newcomer, board.team_id, MiB + 1)
