@@ -262,7 +262,7 @@ def submit(
             "affiliation": method.team.name,
             "description": method.description,
             "is_baseline": method.is_baseline,
-            "answers": {known[text]: answer for text, answer in method.answers.items() if text in known},
+            "answers": {known[text]: answer for text, answer in method.facts.items() if text in known},
         },
         "training": _training([each.competition for each in results]),
         "make_public": True,

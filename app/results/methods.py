@@ -30,6 +30,7 @@ class MethodPage:
     results: tuple[ResultView, ...]  # on boards
     changes: tuple[MethodRevision, ...]
     answers: tuple[AnsweredQuestion, ...]  # to the challenge's questions
+    training: tuple[str, ...]  # what its results on boards were trained on, in the team's words
     shortest_description: int  # characters that a public method's description needs
     is_ours: bool
     can_rename: bool
@@ -55,6 +56,7 @@ def method_page(platform: Platform, actor: Actor, method_id: int) -> MethodPage:
             or actor.views_challenge(method.challenge_id)
         )
         visibilities = {phase.id: (phase, visibility_for(actor, phase)) for phase in phases}
+        results = standings.results_of_methods(session, (method_id,), visibilities, only_public=not sees_all)
         return MethodPage(
             method=methods.method_view(method),
             challenge=challenge.code,
@@ -63,12 +65,13 @@ def method_page(platform: Platform, actor: Actor, method_id: int) -> MethodPage:
             team=team.name,
             members=people.members,
             has_more_members=people.next is not None,
-            results=standings.results_of_methods(
-                session, (method_id,), visibilities, only_public=not sees_all
-            ),
+            results=results,
             submissions=methods.submissions_of(session, actor, method),
             changes=methods.changes_of(session, method),
             answers=questions.answered(session, method),
+            training=methods.stated_training(
+                session, {each.submission for each in results}, is_baseline=method.is_baseline
+            ),
             shortest_description=challenge.shortest_description,
             is_ours=is_ours,
             can_rename=is_ours and not methods.has_score(session, method_id),

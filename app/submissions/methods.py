@@ -415,6 +415,15 @@ def training_text(training: Training, *, is_baseline: bool, any_data: bool | Non
     return "; ".join(parts) or ("Not stated (baseline)" if is_baseline else "Not stated")
 
 
+def stated_training(session: Session, ids: Collection[int], *, is_baseline: bool) -> tuple[str, ...]:
+    """Return what teams said of the training data of these submissions, each statement once."""
+    stated = session.scalars(
+        select(Submission.training).where(Submission.id.in_(ids)).order_by(Submission.id)
+    )
+    texts = (training_text(Training.model_validate(each), is_baseline=is_baseline) for each in stated)
+    return tuple(dict.fromkeys(texts))
+
+
 def visible_methods(viewer: Actor) -> ColumnElement[bool]:
     """The methods that the reader may see, as a condition."""
     return rows_for(

@@ -88,7 +88,6 @@ PRESETS: Final = (
     ),
     NewQuestion(text="Parameters", kind=QuestionKind.NUMBER, unit="million", is_column=True, is_filter=True),
     NewQuestion(text="Backbone", kind=QuestionKind.TEXT, is_column=True, is_filter=True),
-    NewQuestion(text="External data", kind=QuestionKind.YES_NO, is_column=True, is_filter=True),
 )
 """The usual questions, which organisers add with one click."""
 

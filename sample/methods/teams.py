@@ -34,7 +34,7 @@ class Method:
     """A made-up method.
 
     days: how long before the server's first start it was submitted; predicts: by the competition with the given data alone; with_other_data:
-    of these, those that it enters with other training data, too; facts: answers to the sample's questions, but that on external data.
+    of these, those that it enters with other training data, too; facts: answers to the sample's questions.
     """
 
     name: str
@@ -51,11 +51,6 @@ class Method:
     def description(self) -> str:
         """What the team tells of it, which says plainly where the predictions come from."""
         return f"{self.text} {MADE_UP}"
-
-    @property
-    def answers(self) -> Mapping[str, str]:
-        """Its answers to the sample's questions."""
-        return {**self.facts, "External data": "yes" if self.with_other_data else "no"}
 
     @property
     def competitions(self) -> tuple[int, ...]:
@@ -196,7 +191,7 @@ METHODS: Final = (
     ),
     Method(
         "OwlNet-XL",
-        "The same, trained on more",
+        "Twice the width, boxes in two steps",
         OWLS,
         8.4,
         "OwlNet with twice the width; for the leaderboards of any data it was trained on a large made-up set of photographs, too. "

@@ -70,6 +70,7 @@ def method_page(method: MethodView = METHOD, **changes: Any) -> MethodPage:
         results=(RESULT, replace(RESULT, mean=None)),
         changes=(MethodRevision(NOW, {"title": EVIL, "paper_url": ""}),),
         answers=tuple(AnsweredQuestion(each, None if each.id == 8 else EVIL) for each in QUESTIONS),
+        training=(EVIL, EVIL),
         shortest_description=500,
         is_ours=True,
         can_rename=True,

@@ -115,6 +115,11 @@ def test_scores_leave_room_below_and_above(drawn: Drawn) -> None:
         assert 0.15 < drawn.score(each.method.name, each.competition) < 0.97, each
 
 
+def test_the_title_of_a_method_stands_without_another_and_says_nothing_of_its_training_data() -> None:
+    for each in METHODS:
+        assert not {"same", "trained", "data"} & set(each.title.lower().replace(",", "").split()), each.title
+
+
 def test_other_training_data_helps(drawn: Drawn) -> None:
     assert drawn.score("OwlNet-XL", 4) > drawn.score("OwlNet-XL", 3)
     assert drawn.score("StrideNet-2", 8) > drawn.score("StrideNet-2", 7)
