@@ -504,3 +504,13 @@ def test_an_image_in_which_methods_differ_links_to_its_page_if_it_has_one() -> N
 
     assert '<a href="/pictures/VOC2007/test/000001?competition=3">000001</a>' in linked
     assert "/pictures/" not in plain
+
+
+@pytest.mark.parametrize(
+    ("packed", "told"),
+    [(2**31, "1 GiB unpacked"), (2**30, "1 GiB unpacked"), (2**28, "256 MiB, and 1 GiB unpacked")],
+)
+def test_an_archive_may_not_be_larger_packed_than_unpacked(packed: int, told: str) -> None:
+    words = '{% import "macros/sending.html" as sending %}{{ sending.largest(packed, {"max_unpacked_bytes": 1073741824}) }}'
+
+    assert environment().from_string(words).render(packed=packed) == told
