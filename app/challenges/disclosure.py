@@ -269,7 +269,7 @@ def _until(phase: PhaseView) -> str:
     if phase.closes_at is None or phase.is_over:
         return ""
     if phase.details_at_close:
-        return "; everything becomes public when the phase is over"
+        return "; all details of the scores become public when the phase is over"
     if phase.disclosure is Disclosure.CLASSES:
         return ""
     return "; the values of classes become public when the phase is over"

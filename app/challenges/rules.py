@@ -232,7 +232,7 @@ def _quota(phase: PhaseView) -> Rule:
 def shown_of_scores(phase: PhaseView) -> tuple[str, ...]:
     """Return what participants see of scores, and what of it changes when, in sentences."""
     if phase.is_over and phase.details_at_close:
-        found = ["The phase is over, and everything about its scores is shown."]
+        found = ["The phase is over, and all details of its scores are shown."]
     elif phase.is_over and phase.is_held_out:
         found = ["The phase is over: each class and the mean are shown, in tenths of a percent."]
     else:
@@ -264,7 +264,7 @@ def _later(phase: PhaseView) -> tuple[str, ...]:
     if not phase.is_held_out or phase.closes_at is None:
         return ()
     if phase.details_at_close:
-        return ("Everything about them becomes public when the phase is over.",)
+        return ("All details of them become public when the phase is over.",)
     if phase.disclosure is Disclosure.CLASSES:
         return ()
     return ("Each class and the mean become public when the phase is over.",)

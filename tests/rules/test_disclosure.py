@@ -157,7 +157,7 @@ def test_a_page_says_what_is_withheld_and_why(disclosure: Disclosure) -> None:
     ("changes", "ending"),
     [
         ({}, "is held out"),
-        ({"details_at_close": True}, "; everything becomes public when the phase is over"),
+        ({"details_at_close": True}, "; all details of the scores become public when the phase is over"),
         ({"details_at_close": True, "closes_at": None}, "is held out"),
         ({"disclosure": Disclosure.MEAN}, "; the values of classes become public when the phase is over"),
         ({"disclosure": Disclosure.MEAN, "is_over": True}, "is held out"),

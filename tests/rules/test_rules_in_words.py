@@ -75,10 +75,10 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
     ),
     ({"disclosure": Disclosure.AT_CLOSE}, "The annotation is hidden: no scores are shown."),
     ({"disclosure": Disclosure.AT_CLOSE}, "There are no ranks until the phase is over."),
-    ({"details_at_close": True}, "Everything about them becomes public when the phase is over."),
+    ({"details_at_close": True}, "All details of them become public when the phase is over."),
     (
         {"details_at_close": True, "is_over": True},
-        "The phase is over, and everything about its scores is shown.",
+        "The phase is over, and all details of its scores are shown.",
     ),
     ({"is_over": True}, "The phase is over: each class and the mean are shown, in tenths of a percent."),
     (
