@@ -257,7 +257,8 @@ def _describe_task(each: TaskRules[Any]) -> TaskDescription:
     functions = [getattr(rules, name) for name in _FUNCTIONS if getattr(rules, name, None)]
     totals = [measure for measure in (rules.measure, getattr(rules, "total", None)) if measure]
     mean = getattr(rules, "pool", None) or rules.average
-    sources = (_words_of(each).source for each in (*functions, *(measure.of for measure in totals)))
+    found = (_words_of(each).source for each in (*functions, *(measure.of for measure in totals)))
+    sources = tuple(dict.fromkeys(source for source in found if source is not None))
     return TaskDescription(
         each.task.name,
         each.task.title,
@@ -266,7 +267,7 @@ def _describe_task(each: TaskRules[Any]) -> TaskDescription:
         _boxes(rules),
         " ".join(f"{measure.name}: {_words_of(measure.of).text}" for measure in totals),
         _words_of(mean).text,
-        tuple(dict.fromkeys(source for source in sources if source is not None)),
+        tuple(each for each in sources if not any(other.startswith(f"{each};") for other in sources)),
     )
 
 

@@ -101,3 +101,10 @@ def test_a_protocol_is_found_by_its_former_names() -> None:
     row = describe_protocol(PROTOCOLS["open_images_metrics"])
 
     assert (row.name, row.other_names) == ("oid_V2_detection_metrics", ("open_images_metrics",))
+
+
+@pytest.mark.parametrize("protocol", ROWS)
+def test_no_source_is_named_again_without_its_remark(protocol: str) -> None:
+    for task in describe_protocol(ROWS[protocol]).tasks:
+        repeated = [each for each in task.sources if any(f"{each};" in other for other in task.sources)]
+        assert not repeated, task
