@@ -99,7 +99,7 @@ NAVIGATION: Final = (
     Chapter(
         "Take part",
         (
-            Entry("/docs/take-part", "Take part", "docs/take-part.md"),
+            Entry("/docs/take-part", "A first submission", "docs/take-part.md"),
             Entry("/docs/formats", "Formats"),
             Entry("/docs/report-codes", "Codes in reports", CODES),
             Entry("/docs/protocols", "Protocols"),
