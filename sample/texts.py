@@ -16,7 +16,8 @@ writes an archive that beats chance.
 come from the same checks, the same scorer and the same leaderboards as those of any other challenge.
 """
 RULES: Final = """\
-The given data are the images of `train` and `val` with their annotation. Predict on `pilot` and `test`, and do not train on them.
+The given data are the images of `train` and `val` with their annotation. For results on `val`, train on `train` alone; for
+`pilot` and `test` you may train on both. Predict on `pilot` and `test`, and do not train on them.
 """
 ORGANISERS: Final = "Made up, too. The link that `make run` prints makes you an organiser."
 ASKED_BY: Final = "lantern"  # the key of a team
@@ -26,7 +27,7 @@ NEWS: Final = (
         "The pilot is open",
         (
             "Training images with annotation and the images of `pilot` are on the page [Data](/challenges/sample/data). Until it closes, "
-            "scores are shown in tenths of a percent, and afterwards with everything about them; its annotation stays hidden."
+            "scores are shown in tenths of a percent, and afterwards with all their details; its annotation is never offered for download."
         ),
     ),
     (
@@ -34,16 +35,16 @@ NEWS: Final = (
         "The test set is open",
         (
             "The images of `test` are on the page [Data](/challenges/sample/data). Every team may submit three results in seven days for each task, and thirty in total. "
-            "Until the test is over, scores are shown in tenths of a percent, and afterwards with everything about them; its annotation stays "
-            "hidden."
+            "Until the test is over, scores are shown in tenths of a percent, and afterwards with all their details; its annotation is never "
+            "offered for download."
         ),
     ),
     (
         3.0,
         "Halfway through the test phase",
         (
-            "Thank you for the results so far. A hint for detectors: on most leaderboards, kites that are taken for birds cost more than "
-            "loose boxes do. The error analysis of your results on `val` shows whether that is so for yours."
+            "Thank you for the results so far. A hint for detectors: the error analysis of your results on `val` shows what costs them most: "
+            "loose boxes, kites that are taken for birds, or objects that are missed."
         ),
     ),
 )

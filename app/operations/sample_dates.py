@@ -33,7 +33,6 @@ from app.models import (
     Thread,
     ThreadMessage,
     Upload,
-    User,
 )
 from app.operations.setup import SAMPLE_CHALLENGE
 from app.platform import Platform
@@ -108,9 +107,8 @@ def _take_back(session: Session) -> None:
 
 
 def _date_records(session: Session, challenge: Challenge) -> None:
-    """Date accounts, and what the audit log tells of the challenge, and put its records in the order of their dates."""
+    """Date what the audit log tells of the challenge, and put its records in the order of their dates."""
     people = select(Member.user_id).where(Member.challenge_id == challenge.id)
-    session.execute(update(User).where(User.id.in_(people)).values(created_at=challenge.created_at))
     dated = (
         ("team", Team.challenge_id, Team.id, Team.created_at),
         ("method", Method.challenge_id, Method.id, Method.public_at),

@@ -348,7 +348,7 @@ def test_announcements_of_the_sample_say_what_the_rules_of_its_phases_say() -> N
     assert OPENED["pilot"] + CLOSES["pilot"] == 20
     assert (Quota(3, 7), Quota(30, None)) == QUOTAS
     assert "three results in seven days for each task, and thirty in total" in of_test
-    assert all("afterwards with everything about them" in each for each in (of_pilot, of_test))
+    assert all("afterwards with all their details" in each for each in (of_pilot, of_test))
 
 
 def test_the_sample_is_told_as_if_it_had_happened_over_five_weeks(
@@ -401,3 +401,23 @@ def test_the_sample_is_told_as_if_it_had_happened_over_five_weeks(
     assert told
     assert told == {f"method {number}": public[number] for number in public if f"method {number}" in told}
     assert phases["test"].details_at_close
+
+
+def test_the_days_before_the_first_start_are_not_measured_though_the_sample_is_older(
+    sampled: TestClient, platform: Platform
+) -> None:
+    take_back_in_time(platform)
+
+    days = sampled.get("/api/v1/status").json()["numbers"]["days"]
+    assert [each["is_known"] for each in days] == [*[False] * 29, True]
+
+
+def test_the_page_of_a_method_says_what_it_was_trained_on_as_its_submissions_do(sampled: TestClient) -> None:
+    [row, *_] = sampled.get("/api/v1/leaderboards/sample/val/3").json()["rows"]
+    number = row["method"]["id"]
+
+    page = " ".join(sampled.get(f"/methods/{number}").text.split())
+
+    assert sampled.get(f"/api/v1/methods/{number}").json()["training"][0].startswith("Given data only")
+    assert "<dt>Trained on</dt> <dd><bdi>Given data only" in page
+    assert "External data" not in page
