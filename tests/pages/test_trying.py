@@ -414,7 +414,7 @@ def test_the_days_before_the_first_start_are_not_measured_though_the_sample_is_o
 
 def test_the_page_of_a_method_says_what_it_was_trained_on_as_its_submissions_do(sampled: TestClient) -> None:
     [row, *_] = sampled.get("/api/v1/leaderboards/sample/val/3").json()["rows"]
-    number = row["method"]["id"]
+    number = row["method_id"]
 
     page = " ".join(sampled.get(f"/methods/{number}").text.split())
 
