@@ -375,8 +375,9 @@ def test_a_page_lists_the_newest_versions_and_puts_the_others_away(scene: Scene)
     listed = scene.page(f"/organise/challenges/{scene.code}/ground-truth")
     version = scene.page(f"/organise/phases/{phase}/ground-truth/25")
 
-    assert listed.count('<th scope="row" data-set="Version"> <a href="/organise/phases') == 10
-    assert "<summary>15 earlier versions</summary>" in listed
+    newest, _, earlier = listed.partition("<summary>15 earlier versions</summary>")
+    assert newest.count(f'<a class="name" href="/organise/phases/{phase}/ground-truth/') == 10
+    assert 'ground-truth/15"' in earlier
     assert "<summary>14 earlier versions to compare with</summary>" in version
     for each in range(1, 25):
         assert f'href="/organise/phases/{phase}/ground-truth/{each}"' in listed
