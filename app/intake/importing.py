@@ -715,7 +715,7 @@ def _audit_record(
     return AuditRecord(
         user_id=request.user_id,
         # what other phases hide is for admins alone
-        challenge_id=stored.phase.challenge_id if request.user_id and not hiding else None,
+        challenge_id=None if hiding else stored.phase.challenge_id,
         action="phase.create" if stored.is_new else "phase.import",
         subject=f"phase {stored.phase.id}",
         details={

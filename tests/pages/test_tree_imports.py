@@ -5,12 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from app.challenges import challenges, phase_files
 from app.challenges.challenges import description_of
 from app.images import archives
 from app.intake.importing import TreeImport, import_tree
-from app.models import Disclosure
+from app.models import AuditRecord, Disclosure, Phase
 from app.platform import Platform
 from heldout_scoring import TreeError
 from tests.pages.data_sets import CLASS_FOLDERS, TABLE, Files, coco, coco_file, jpeg, kit, zipped
@@ -111,6 +112,19 @@ def test_files_whose_names_are_alike_on_some_systems_are_called_by_number(
     names = [name for name, _ in archives.contents_of(platform, imported.phase_id)]
     info = json.loads(phase_files.image_info(platform, "alike", "test"))
     assert names == [each["file_name"] for each in info["images"]] == ["1.jpg", "2.jpg"]
+
+
+def test_the_audit_of_a_challenge_has_what_the_command_line_imported(
+    platform: Platform, tmp_path: Path
+) -> None:
+    imported = import_tree(
+        platform, TreeImport(written(tmp_path / "birds", kit(folder="")), "kept", "test", protocol="voc2012")
+    )
+
+    with platform.transaction() as session:
+        challenge = session.get_one(Phase, imported.phase_id).challenge_id
+        records = select(AuditRecord.action).where(AuditRecord.challenge_id == challenge)
+        assert session.scalars(records).all() == ["phase.create"]
 
 
 def test_a_set_of_another_name_is_not_taken_for_the_phase(platform: Platform, tmp_path: Path) -> None:
