@@ -100,8 +100,8 @@ DISCLOSURE_LEVELS: Final = {
         shown="Every digit, curves, intervals, counts, matrices.",
         meant_for="Annotation that is public, such as that of val.",
         recovered=None,
-        rule="The annotation is public, so every digit of a score, curves, intervals and counts are shown.",
-        notice="You see every digit of the score, with curves and details.",
+        rule="The annotation is public, so nothing of a score is hidden: lists round it to tenths of a percent, CSV and JSON have every digit.",
+        notice="Nothing of the score is hidden: pages round it, CSV and JSON have every digit, and there are curves and details.",
         hidden="",
     ),
     Disclosure.CLASSES: DisclosureLevel(

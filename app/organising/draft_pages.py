@@ -46,6 +46,11 @@ router = APIRouter(prefix="/organise")
 CREATE, ORGANISE, OWN = requires(Action.CREATE), requires(Action.ORGANISE), requires(Action.OWN)
 HERE: Final = "/new/{challenge}"
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+OF_NO_STEP: Final[dict[str, Any]] = {
+    "steps": draft_rules.TITLES,
+    "step": "",
+    "problems": NOTHING,
+}  # pages with the head of the steps
 LISTS: Final = (
     "tasks",
     "sets",
@@ -491,7 +496,7 @@ def _confirm(request: Request, platform: Platform, actor: Actor, challenge: str,
     view = drafts.draft_of(platform, actor, challenge)
     if view.is_open:
         return _overview(challenge)
-    return render(request, "organisers/new/confirm.html", view=view, act=act)
+    return render(request, "organisers/new/confirm.html", view=view, act=act, **OF_NO_STEP)
 
 
 @router.post(f"{HERE}/open", dependencies=[ORGANISE])
@@ -522,9 +527,8 @@ def _schedule(
         return _overview(challenge)
     typed = {"opens_at": in_form(view.opens_at)} if form is None else form
     code = 422 if problems else 200
-    return render(
-        request, "organisers/new/schedule.html", code=code, view=view, form=typed, problems=problems
-    )
+    context = {**OF_NO_STEP, "view": view, "form": typed, "problems": problems}
+    return render(request, "organisers/new/schedule.html", code=code, **context)
 
 
 @router.post(f"{HERE}/schedule", dependencies=[ORGANISE])

@@ -815,13 +815,13 @@ def checklist_of(facts: Facts) -> tuple[Item, ...]:
     answered = missing is None and not facts.contradictions
     making = "A worker is at it." if facts.is_making else ""
     return (
-        Item("The annotation was read without problems", facts.is_read, f"{here}/data", "Images and annotation"),
+        Item("The annotation was read and can be used", facts.is_read, f"{here}/data", "Images and annotation"),
         Item(
             "Classes, scoring and rules are decided", answered, f"{here}/{missing or Step.RULES}",
             f"{TITLES[missing or Step.RULES]}", "; ".join(facts.contradictions),
         ),
         Item(
-            "The phases are made from the data set", facts.is_made, f"{here}/page", "Page and files",
+            "The phases are made from the data set", facts.is_made, f"{organise}#make", "Make them",
             making or ("" if facts.is_made else "Make the phases below; do so again after a change of the steps."),
         ),
         *_trials(facts),

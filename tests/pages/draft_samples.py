@@ -120,10 +120,13 @@ def of_drafts() -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"organisers/new/{step}.html", {**context, "problems": problems}
     for problems in ({}, {"opens_at": EVIL}):
         form = {"opens_at": "2027-01-01T00:00", "opens_zone": "AoE"}
-        yield "organisers/new/schedule.html", {"view": READY, "form": form, "problems": problems}
+        yield (
+            "organisers/new/schedule.html",
+            {**draft_pages.OF_NO_STEP, "view": READY, "form": form, "problems": problems},
+        )
     for view in (EMPTY, READY):
         for act in ("open", "delete"):
-            yield "organisers/new/confirm.html", {"view": view, "act": act}
+            yield "organisers/new/confirm.html", {**draft_pages.OF_NO_STEP, "view": view, "act": act}
 
 
 def _context(step: Step, view: DraftView) -> dict[str, Any]:

@@ -274,7 +274,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
         "a held-out phase needs a quota, because every score reveals something of the hidden annotation",
     ),
     "a challenge that is not ready to open": (
-        opened_unfinished_draft, 409, "challenge-not-ready", "not done yet: The annotation was read without problems.*",
+        opened_unfinished_draft, 409, "challenge-not-ready", "not done yet: The annotation was read and can be used.*",
     ),
     "a deadline that has passed": (
         lambda scene: changed_rules_of_open_phase(scene, opens_at="2026-01-01T00:00Z", closes_at="2026-01-02T00:00Z"),

@@ -62,7 +62,7 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"disclosure": Disclosure.FULL},
-        "The annotation is public, so every digit of a score, curves, intervals and counts are shown.",
+        "The annotation is public, so nothing of a score is hidden: lists round it to tenths of a percent, CSV and JSON have every digit.",
     ),
     (
         {"disclosure": Disclosure.MEAN},
