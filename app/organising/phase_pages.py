@@ -93,7 +93,7 @@ def _in_bytes(sent: str) -> int | str:
 def _quota_rows(quotas: Sequence[Quota]) -> dict[str, Any]:
     """Fill the fields of quotas: a row for each window and one more, and the quota in total."""
     windows = [(str(each.results), str(each.days)) for each in quotas if each.days is not None]
-    blank = max(2 - len(windows), min(1, MOST_WINDOWS - len(windows)))
+    blank = min(1, MOST_WINDOWS - len(windows))
     total = next((str(each.results) for each in quotas if each.days is None), "")
     return {"quota_rows": [*windows, *[("", "")] * blank], "quota_total": total}
 
