@@ -119,6 +119,7 @@ class TeamPage:
     is_member: bool
     is_owner: bool
     can_change: bool  # the reader owns the team or organises its challenge
+    can_rename: bool  # not an owner whose team has public results under its name
     is_viewed: bool  # the reader views its challenge
     user_id: int | None  # of the reader
     approval: Approval | None  # None if the challenge requires none, or the reader is an outsider
@@ -252,7 +253,8 @@ def _page(session: Session, actor: Actor, team_id: int, after: int | None = None
     is_owner = mine is not None and mine.is_owner
     is_viewed = actor.views_challenge(challenge.id)
     is_member = mine is not None
-    is_ours = is_member or is_viewed or actor.organises_challenge(challenge.id)
+    organises = actor.organises_challenge(challenge.id)
+    is_ours = is_member or is_viewed or organises
     refusals = scoring_refusals(teams.team_status(session, team.id), is_held_out=True) if is_ours else ()
     people = teams.members_of(session, team.id, only_named=not is_ours, after=after)
     phases = challenges.phases_of(session, challenge.code)
@@ -267,7 +269,8 @@ def _page(session: Session, actor: Actor, team_id: int, after: int | None = None
         is_suspended=team.suspended_at is not None,
         is_member=is_member,
         is_owner=is_owner,
-        can_change=is_owner or actor.organises_challenge(challenge.id),
+        can_change=is_owner or organises,
+        can_rename=organises or (is_owner and not teams.shows_result(session, team.id)),
         is_viewed=is_viewed,
         user_id=actor.user_id,
         approval=team.approval if challenge.approves_teams and is_ours else None,

@@ -3,7 +3,7 @@
 It is said of the challenge, because files may have the images of all phases and phases of a draft are made anew.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, HttpUrl, ValidationInfo, field_validator
@@ -115,6 +115,15 @@ def untrue(session: Session, challenge: Challenge) -> tuple[str, ...]:
             if not _is_offered(each, present)
         )
     return ()
+
+
+def packed(session: Session, phases: Sequence[PhaseView]) -> tuple[str, ...]:
+    """Name the image sets whose pictures are offered as an archive, whatever is said of them."""
+    offered = select(PictureSource.phase_id).where(
+        PictureSource.offers_archive, PictureSource.archive_key.is_not(None)
+    )
+    found = set(session.scalars(offered.where(PictureSource.phase_id.in_([each.id for each in phases]))))
+    return tuple(each.image_set for each in phases if each.id in found and each.publishes_images)
 
 
 def _not_here(session: Session, phase: PhaseView) -> Iterator[str]:

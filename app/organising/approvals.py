@@ -17,7 +17,18 @@ from app.core import audit
 from app.core.access import Action, Actor, require_active, require_challenge, rows_for
 from app.core.errors import ConflictError, NotFoundError
 from app.jobs import events
-from app.models import Approval, Challenge, EventKind, Member, Method, Result, ResultState, Team, User
+from app.models import (
+    Approval,
+    Challenge,
+    EventKind,
+    Member,
+    Method,
+    Result,
+    ResultState,
+    Submission,
+    Team,
+    User,
+)
 from app.people import teams as memberships
 from app.people.teams import record
 from app.platform import Platform
@@ -160,6 +171,8 @@ class TeamSheet:
     members: tuple[TeamMember, ...]  # the first ones
     quotas: tuple[QuotaUseOfPhase, ...]
     slots: tuple[SlotView, ...]  # the latest
+    methods: int = 0
+    last_submitted_at: datetime | None = None
 
 
 MOST_MEMBERS = 100  # on the page of a team
@@ -187,8 +200,24 @@ def team_sheet(platform: Platform, actor: Actor, team_id: int) -> TeamSheet:
         slots = quotas.slot_views(session, None, team_id=team_id)
         phases = [each for each in challenges.phases_of(session, challenge.code) if not each.is_over]
         use = tuple(_use_of(session, phase, team_id) for phase in phases if phase.quotas)
+        submitted = (
+            select(func.count(Method.id.distinct()), func.max(Submission.created_at))
+            .select_from(Method)
+            .outerjoin(Submission, Submission.method_id == Method.id)
+            .where(Method.team_id == team_id)
+        )
+        methods, last = session.execute(submitted).one()
     return TeamSheet(
-        challenge.code, challenge.title, challenge.approves_teams, is_viewed, row, members, use, slots.rows
+        challenge.code,
+        challenge.title,
+        challenge.approves_teams,
+        is_viewed,
+        row,
+        members,
+        use,
+        slots.rows,
+        methods,
+        last,
     )
 
 

@@ -62,6 +62,7 @@ class SettingsView:
     most_members: int | None
     has_terms: bool
     pictures: ParticipantsPictures
+    packed: tuple[str, ...]  # the image sets whose pictures are offered as an archive
     phases: tuple[PhaseView, ...]
     archived_at: datetime | None
     is_owner: bool
@@ -72,6 +73,7 @@ def settings_page(platform: Platform, actor: Actor, code: str) -> SettingsView:
     with platform.snapshot() as session:
         challenge = require_challenge(session, actor, code)
         sheet = texts.sheet_of(session, challenge)
+        phases = tuple(challenges.phases_of(session, code))
         return SettingsView(
             challenge=challenge.code,
             version=sheet.version,
@@ -86,7 +88,8 @@ def settings_page(platform: Platform, actor: Actor, code: str) -> SettingsView:
             most_members=challenge.most_members,
             has_terms=terms.current_terms(session, code, None) is not None,
             pictures=pictures_from.answer_of(challenge),
-            phases=tuple(challenges.phases_of(session, code)),
+            packed=pictures_from.packed(session, phases),
+            phases=phases,
             archived_at=challenge.archived_at,
             is_owner=actor.owns_challenge(challenge.id),
         )

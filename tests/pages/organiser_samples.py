@@ -118,12 +118,18 @@ def of_organisers(phases: tuple[OrganiserPhase, ...]) -> Iterator[Sample]:
     )
     settings = SettingsView(
         challenge="VOC2007", version=2, **dict.fromkeys(FIELDS, EVIL), visibility=ChallengeVisibility.LISTED, approves_teams=True,
-        most_members=3, has_terms=True, pictures=UNSAID, phases=views, archived_at=None, is_owner=True,
+        most_members=3, has_terms=True, pictures=UNSAID, packed=(EVIL,), phases=views, archived_at=None, is_owner=True,
     )  # fmt: skip
     form = {name: getattr(settings, name) for name in (*FIELDS, "version")}
     shown = {"form": form, "theirs": {}, "saved": False, "kept": ()}
     few = replace(
-        settings, approves_teams=False, most_members=None, has_terms=False, phases=(), is_owner=False
+        settings,
+        approves_teams=False,
+        most_members=None,
+        has_terms=False,
+        packed=(),
+        phases=(),
+        is_owner=False,
     )
     yield "organisers/settings.html", {"view": settings, **shown, "problems": dict.fromkeys(FIELDS, EVIL)}
     yield "organisers/settings.html", {"view": few, **shown, "saved": True}
@@ -260,7 +266,7 @@ def _of_teams() -> Iterator[Sample]:
         replace(slot, taken_back_at=NOW),
     )
     use = QuotaUseOfPhase(PHASE, quota_lines(NOW, PHASE.quotas, ("detection",), Usage()), ("detection",))
-    sheet = TeamSheet("VOC2007", EVIL, True, False, row, (member,), (use,), slots)
+    sheet = TeamSheet("VOC2007", EVIL, True, False, row, (member,), (use,), slots, 2, NOW)
     nobody = replace(sheet, is_viewed=True, members=(), quotas=(), slots=slots[:1])
     calm = replace(row, suspended_at=None, approval=Approval.APPROVED)
     for each in (sheet, replace(sheet, is_viewed=True), replace(nobody, team=calm, approves_teams=False)):

@@ -32,6 +32,7 @@ TEAM = TeamPage(
     is_member=True,
     is_owner=True,
     can_change=True,
+    can_rename=True,
     is_viewed=False,
     user_id=1,
     approval=Approval.WAITING,

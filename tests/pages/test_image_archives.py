@@ -139,6 +139,7 @@ def test_organisers_decide_whether_an_archive_is_offered(
     sweep(platform)
     gone = source_of(platform, phase_id).archive_key, browser().get("/challenges/choice/test/images.tar")
     said = organiser.get(page).text
+    unsaid = organiser.get("/organise/challenges/choice/settings").text
     organiser.post(here, data={"is_offered": "true"})
     deliver(platform)
 
@@ -146,6 +147,12 @@ def test_organisers_decide_whether_an_archive_is_offered(
     assert stopped.headers["location"] == f"{page}#organise"
     assert (gone[0], gone[1].status_code) == (None, 404)
     assert "not offered" in said
+    assert "Nobody has said where they get them" in unsaid
+    assert (
+        "Those of test are offered as an archive"
+        in organiser.get("/organise/challenges/choice/settings").text
+    )
+    assert "There are no files" not in organiser.get("/organise/challenges/choice/data").text
     assert browser().get("/challenges/choice/test/images.tar").status_code == 200
 
 

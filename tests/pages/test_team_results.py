@@ -194,6 +194,29 @@ def test_the_remaining_quota_is_shown_for_every_open_phase_somebody_entered(
     ]
 
 
+def test_an_owner_is_not_asked_for_a_name_that_public_results_are_cited_under(
+    browser: Browser, platform: Platform, tmp_path: Path
+) -> None:
+    board, client = board_of(platform, tmp_path, "team-cited", Disclosure.FULL), browser()
+    registered(client, "cited@example.org")
+    with platform.transaction() as session:
+        person = session.scalars(select(User.id).where(User.email == "cited@example.org")).one()
+        challenge = session.get_one(Phase, board.phase_id).challenge_id
+        session.add(Member(team_id=board.team_id, challenge_id=challenge, user_id=person, is_owner=True))
+    address = f"/teams/{board.team_id}"
+    name = client.get(f"/api/v1{address}").json()["name"]
+
+    page = client.get(address).text
+    saved = client.post(f"{address}/edit", data={"name": name, "affiliation": "Forest"})
+
+    assert 'id="field-name"' not in page
+    assert f'name="name" value="{name}"' in page
+    assert saved.status_code == 303
+    with platform.transaction() as session:
+        session.execute(update(Method).where(Method.team_id == board.team_id).values(public_at=None))
+    assert 'id="field-name"' in client.get(address).text
+
+
 @pytest.mark.sampled
 def test_a_teams_results_are_paged_without_gaps(
     browser: Browser, rows: dict[Disclosure, Rows], monkeypatch: pytest.MonkeyPatch
