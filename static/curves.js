@@ -32,6 +32,10 @@ function readable(figure) {
   readout.className = "readout";
   const slider = document.createElement("input");
   Object.assign(slider, { type: "range", min: 0, max: 100, step: 1, value: 50 });
+  // as long as the plot, and its thumb above the line
+  const { x, width: whole } = svg.viewBox.baseVal;
+  slider.style.marginLeft = `calc(${(100 * (left - x)) / whole}% - 0.55rem)`;
+  slider.style.width = `calc(${(100 * width) / whole}% + 1.1rem)`;
   slider.setAttribute("aria-label", `${across}, in percent`);
   const control = document.createElement("label");
   const place = document.createElement("span");

@@ -567,13 +567,19 @@ def _statistics(platform: Platform, run_ids: Sequence[int], family: BoardFamily 
 
 
 def drawings(platform: Platform, view: ComparisonView, class_name: str | None) -> Drawings:
-    """Draw the figures of a comparison. The curves show one class, by default the first."""
+    """Draw the figures of a comparison. The curves show one class, by default the first that is not 0."""
     curves: dict[int, dict[str, Any]] = {}
-    drawn = next(iter(classes_to_draw([class_name or ""], view.classes)), None)
+    value_of = view.value_of
+
+    def is_zero(name: str) -> bool:
+        return not any(
+            found.value for method in view.methods if (found := value_of.get((method.id, name))) is not None
+        )
+
+    drawn = next(iter(classes_to_draw([class_name or ""], sorted(view.classes, key=is_zero))), None)
     if view.withheld is None and drawn is not None:
         with platform.transaction() as session:
             curves = exhibits.curves_of(session, [method.run for method in view.methods], drawn)
-    value_of = view.value_of
     lines = [
         (method.name, value_of[method.id, drawn].value, view_of(curves[method.run]))
         if drawn is not None and method.run in curves

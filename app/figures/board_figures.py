@@ -223,7 +223,7 @@ def outdated(session: Session, drawn: str) -> list[tuple[int, int]]:
     return [(phase, competition) for phase, competition in session.execute(statement)]
 
 
-FIGURES_VERSION = "14"  # version of all figures; a change redraws those of every board
+FIGURES_VERSION = "15"  # version of all figures; a change redraws those of every board
 FIGURE = "board figure"  # artefact kind: one figure
 SVG_AND_NUMBERS = "application/json"
 MOST_CURVES = 100  # per drawing

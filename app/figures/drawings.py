@@ -30,7 +30,7 @@ from app.web.charts.shapes import (
     width_of,
 )
 from app.web.formats import columns as narrow_columns
-from app.web.formats import inside, plural, score, written_day
+from app.web.formats import count_classes, inside, plural, score, written_day
 from heldout_scoring import Scoreboard, rank_methods
 
 
@@ -141,7 +141,7 @@ def _legend(ordered: Sequence[DatedMean]) -> Iterator[Shape]:
     if len(best_so_far(ordered)) < len(ordered):
         y = BOTTOM + 42
         yield Circle(LEFT + 12, y - 4, 3, "point quiet")
-        yield Text(LEFT + 21, y, "not the best of its time", style="quiet")
+        yield Text(LEFT + 21, y, "a method that was not the best when submitted", style="quiet")
 
 
 def _steps(ordered: Sequence[DatedMean], across: Scale, up: Scale) -> Iterator[Shape]:
@@ -167,29 +167,43 @@ def _points(ordered: Sequence[DatedMean], across: Scale, up: Scale) -> Iterator[
 
 
 def _names_of_best(ordered: Sequence[DatedMean], across: Scale, up: Scale) -> Iterator[Shape]:
-    """Name results that were the best, the leader first, left above their points: no line passes there, because it rises.
+    """Name results that were the best, the leader first: left above their points if there is room, else around them.
 
-    A name beside another point would be read as that point's: the leader's moves to the right or up, others are left out.
+    A name beside another point would be read as that point's: the leader's moves to the right or up, others are left out
+    if no place around their points is free.
     """
-    named: list[tuple[float, float]] = []  # left ends and baselines of those to the right
+    named: list[tuple[float, float, float]] = []  # left and right ends and baselines
     points = {each: (_place(each, ordered[0].date, across), up.at(each.value)) for each in ordered}
     for result in reversed(best_so_far(ordered)):
         x, y = points[result]
         name = shortened(result.name, 18)
         width = LETTER * len(name)
         others = [point for each, point in points.items() if each is not result]
-        places = [(x - width, y - 5) if x - width > LEFT else (x + 7, y + 17)]
-        if not named:
-            places += [(x, y - 5)] if x + width < RIGHT else []
-            places.append((max(x - width, LEFT), max(y - 5 - LINE, 12)))
-        free = [each for each in places if not _is_beside(each, width, others)]
+        beside = [(x - width - 7, y + 4), (x + 7, y + 17), (x - width, y + 17), (x, y - 5)]
+        further = [(left, y + rise) for rise in (-20, 32, -35, 47) for left in (x - width, x + 7)]
+        places = [(x - width, y - 5), *beside, *further]
+        free = [
+            place
+            for place in places
+            if place[0] > LEFT
+            and place[0] + width < RIGHT
+            and 12 <= place[1] < BOTTOM
+            and not _is_beside(place, width, others)
+            and all(
+                place[0] + width < left or right < place[0] or abs(place[1] - baseline) >= LINE
+                for left, right, baseline in named
+            )
+        ]
         if not free and named:
             continue
-        left, baseline = (free or places[-1:])[0]
-        if all(left + width < other_left or abs(baseline - other) >= LINE for other_left, other in named):
-            is_end = left == x - width
-            yield Text(x if is_end else left, baseline, name, "end" if is_end else "start", "over")
-            named.append((left, baseline))
+        left, baseline = free[0] if free else (max(x - width, LEFT), max(y - 5 - LINE, 12))
+        if abs(baseline - y) > LETTER + LINE:
+            yield Line(
+                x, y, min(max(x, left), left + width), baseline - (0 if baseline < y else LINE - 4), "lead"
+            )
+        is_end = left == x - width
+        yield Text(x if is_end else left, baseline, name, "end" if is_end else "start", "over")
+        named.append((left, left + width, baseline))
 
 
 def _is_beside(place: tuple[float, float], width: float, points: Sequence[tuple[float, float]]) -> bool:
@@ -203,6 +217,10 @@ def _is_beside(place: tuple[float, float], width: float, points: Sequence[tuple[
 RANKS_WIDTH, AXIS, ROW, STEP = 440, 62, 20, 7
 ELBOW = 12  # width of the end of the line to a mean rank
 MOST_LETTERS, MOST_TICKS = 18, 10
+ABOUT_RANKS = (
+    "CD: critical difference of the test of Nemenyi over the classes.",
+    "The letters of the leaderboard test over the images.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,20 +245,29 @@ class RankGroups:
 
 def rank_diagram(name: str, title: str, description: str, ranks: RankGroups) -> Drawing:
     """Draw methods on a line by mean rank, with their names below it on the left, the best first."""
-    value = 4 + 9 * len(f"{ranks.ranks:.2f}")  # width of a mean rank
+    digits = _digits(ranks)
+    value = 4 + 9 * len(f"{ranks.ranks:.{digits}f}")  # width of a mean rank
     left = 2 + width_of((each.name for each in ranks.methods), MOST_LETTERS) + value + ELBOW
     scale = Scale(1.0, float(max(ranks.ranks, 2)), left, RANKS_WIDTH - 14)
     joining = [pair for pair in ranks.groups if pair[1] > pair[0]]
     first_row = AXIS + 14 + STEP * len(joining) + 8
+    last_row = first_row + ROW * len(ranks.methods) + 4
     shapes = [
         *_axis(scale),
-        *_critical_difference(scale, ranks.critical_difference),
+        *_critical_difference(scale, ranks.critical_difference, digits),
         *(_join(ranks, pair, number, scale) for number, pair in enumerate(joining)),
-        *_names(ranks.methods, scale, first_row, value),
+        *_names(ranks.methods, scale, first_row, value, digits),
+        *(Text(2, last_row + LINE * (n + 1), line, style="quiet") for n, line in enumerate(ABOUT_RANKS)),
     ]
-    return Drawing(
-        name, title, description, RANKS_WIDTH, first_row + ROW * len(ranks.methods) + 4, tuple(shapes)
-    )
+    height = last_row + LINE * len(ABOUT_RANKS) + 6
+    return Drawing(name, title, description, RANKS_WIDTH, height, tuple(shapes))
+
+
+def _digits(ranks: RankGroups) -> int:
+    """Return how many decimals tell the critical difference from every difference of ranks: 2, or 4 if these look equal."""
+    means = [each.mean_rank for each in ranks.methods]
+    critical = f"{ranks.critical_difference:.2f}"
+    return 4 if any(f"{high - low:.2f}" == critical for low in means for high in means) else 2
 
 
 def _axis(scale: Scale) -> Iterator[Shape]:
@@ -251,13 +278,13 @@ def _axis(scale: Scale) -> Iterator[Shape]:
         yield Text(x, AXIS - 9, f"{tick:g}", "middle", "quiet")
 
 
-def _critical_difference(scale: Scale, difference: float) -> Iterator[Shape]:
+def _critical_difference(scale: Scale, difference: float, digits: int) -> Iterator[Shape]:
     end = scale.start + (scale.end - scale.start) * difference / (scale.high - scale.low)
     end = min(end, scale.end)
     yield Line(scale.start, 20, end, 20, "axis")
     for x in (scale.start, end):
         yield Line(x, 16, x, 24, "axis")
-    yield Text((scale.start + end) / 2, 12, f"CD = {difference:.2f}", "middle")
+    yield Text((scale.start + end) / 2, 12, f"CD = {difference:.{digits}f}", "middle")
 
 
 def _join(ranks: RankGroups, pair: tuple[int, int], number: int, scale: Scale) -> Line:
@@ -266,14 +293,16 @@ def _join(ranks: RankGroups, pair: tuple[int, int], number: int, scale: Scale) -
     return Line(scale.at(first) - 3, y, scale.at(last) + 3, y, "join")
 
 
-def _names(methods: Sequence[Ranked], scale: Scale, top: float, value: float) -> Iterator[Shape]:
+def _names(methods: Sequence[Ranked], scale: Scale, top: float, value: float, digits: int) -> Iterator[Shape]:
     """Draw names from top to bottom, with lines to their ranks that do not cross. value: from a line to its name."""
     end = scale.start - ELBOW
     for number, method in enumerate(methods):
         x, y = scale.at(method.mean_rank), top + ROW * (number + 0.5)
-        yield Polyline(joined([(x, AXIS), (x, y), (end, y)]), "lead", f"{method.name} {method.mean_rank:.2f}")
+        yield Polyline(
+            joined([(x, AXIS), (x, y), (end, y)]), "lead", f"{method.name} {method.mean_rank:.{digits}f}"
+        )
         yield label(end - value, y + 4, method.name, MOST_LETTERS, anchor="end")
-        yield Text(end - 4, y + 4, f"{method.mean_rank:.2f}", "end", "quiet")
+        yield Text(end - 4, y + 4, f"{method.mean_rank:.{digits}f}", "end", "quiet")
 
 
 MOST_METHODS = 100  # per drawing; more cannot be read
@@ -340,7 +369,7 @@ def median_by_method(board: BoardScores) -> Iterator[Figure]:
 
 
 def _count(board: BoardScores) -> str:
-    return plural(len(board.classes), board.what)
+    return count_classes(board.classes, board.what)
 
 
 def parts_by_method(board: BoardScores) -> Iterator[Figure]:
@@ -441,6 +470,7 @@ def scores_by_class_and_method(board: BoardScores) -> Iterator[Figure]:
         columns=names,
         values=tuple(tuple(methods[row].values[place] for place in chosen) for row in order),
         short_columns=tuple(shown for _, shown in narrow_columns(names)),
+        note="Methods and columns with similar scores stand side by side.",
     )
     left = (
         ""
@@ -448,7 +478,7 @@ def scores_by_class_and_method(board: BoardScores) -> Iterator[Figure]:
         else f" Of {_count(board)} those {len(chosen)} in which methods differ most."
     )
     description = (
-        f"A table of {plural(len(methods), 'method')} by {plural(len(chosen), board.what)}, more strongly shaded for higher scores; rows and columns are"
+        f"A table of {plural(len(methods), 'method')} by {count_classes([board.classes[place] for place in chosen], board.what)}, more strongly shaded for higher scores; rows and columns are"
         f" in the order of average-linkage clustering, so that similar ones are neighbours.{left}"
     )
     drawing = heat_map("heat-map", f"{board.measure} by method and {board.what}", description, grid)

@@ -450,10 +450,10 @@ def detail(
 ) -> ResultDetail:
     """Return the details of a run, for readers who may see all of it.
 
-    values: of its classes. Curves are drawn for the requested ones among these.
+    values: of its classes. Curves are drawn for the requested ones among these, by default for the first that is not 0.
     """
     names = tuple(name for name, value in values.items() if value is not None)
-    drawn = classes_to_draw(asked, names)
+    drawn = classes_to_draw(asked, sorted(names, key=lambda name: not values[name]))
     stored, diagnosis = stored_detail(session, run_id, drawn)
     analysis = analysis_view(diagnosis)
     curves = _curves(stored)

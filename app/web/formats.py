@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
@@ -213,6 +213,16 @@ def plural(count: int, noun: str) -> str:
     return f"{number(count)} {many}"
 
 
+def count_classes(names: Collection[str], noun: str = "class") -> str:
+    """Count classes; the background of segmentations is named apart, since it is no class of a challenge.
+
+    >>> count_classes(["background", "cat", "dog"]), count_classes(["cat"])
+    ('2 classes and background', '1 class')
+    """
+    others = [name for name in names if name != "background"]
+    return plural(len(others), noun) + ("" if len(others) == len(names) else " and background")
+
+
 def sentence(words: str) -> str:
     """Begin a sentence with a capital letter, unless it begins with a value: in quotes, or a name before a colon.
 
@@ -358,6 +368,7 @@ FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "inside": inside,
     "local": local,
     "number": number,
+    "count_classes": count_classes,
     "plural": plural,
     "problem_count": problem_count,
     "p_value": p_value,

@@ -88,7 +88,7 @@ def test_ten_results_need_no_more_queries_than_one_and_fit_a_small_page(
         ten = visitor.get(f"/submissions/{submissions.ten}?{query}")
 
     assert (one.status_code, ten.status_code) == (200, 200)
-    assert ten.text.count("rank 1 of 1") == 10
+    assert ten.text.count("rank </span>1 of 1") == 10
     assert "Precision-recall curve of class 3 50.0; class 4 50.0." in ten.text
     assert len(of_ten) <= len(of_one) <= MOST_QUERIES, "\n\n".join(of_ten)
     assert len(ten.text) < 80_000
@@ -101,6 +101,18 @@ def test_a_result_that_is_not_shown_in_detail_links_to_its_details(
 
     assert f'href="/submissions/{submissions.ten}?competition=9#result-' in page
     assert f'href="/submissions/{submissions.ten}?competition=3#result-' not in page
+
+
+def test_several_results_are_rows_that_say_once_what_is_measured_and_which_is_shown_below(
+    submissions: Submissions, browser: Callable[[], TestClient]
+) -> None:
+    page = browser().get(f"/submissions/{submissions.ten}", params={"competition": 3}).text
+
+    rows = page.split('<div class="card several">')[1].split("</table>")[0].split("<tr")[2:]
+    marked = [row for row in rows if 'aria-current="true"' in row]
+    assert len(rows) == 10
+    assert ["Shown below" in row for row in marked] == [True]
+    assert page.count("Shown below") == page.count("percent, mean of the classes") == 1
 
 
 def test_scores_with_difficult_objects_are_a_column_beside_the_others(

@@ -14,12 +14,13 @@ MOST_WITH_NUMBERS = 30  # columns
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Values in [0, 1] by row and column; None if there is no value."""
+    """Values in [0, 1] by row and column; None if there is no value. note: a sentence below them."""
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     values: tuple[tuple[float | None, ...], ...]
     short_columns: tuple[str, ...]
+    note: str = ""
 
 
 def heat_map(name: str, title: str, description: str, grid: Grid) -> Drawing:
@@ -35,6 +36,9 @@ def heat_map(name: str, title: str, description: str, grid: Grid) -> Drawing:
     ]
     width = LABELS + cell.width * len(grid.columns) + slanted
     height = HEAD + cell.height * len(grid.rows) + 6
+    if grid.note:
+        height += 16
+        shapes.append(Text(left, height - 6, grid.note, style="quiet"))
     return Drawing(name, title, description, max(width, WIDTH + left), height, tuple(shapes), left=left)
 
 
