@@ -46,7 +46,7 @@ TOPICS: Final[Mapping[str, str]] = {
     "result": "Results",
     "rescore": "Re-scoring",
     "method": "Methods",
-    "pair": "Similar methods",
+    "pair": "Similar results",
     "team": "Teams",
     "quota": "Quotas and extra slots",
     "role": "Roles of people",
@@ -70,6 +70,22 @@ TOPICS: Final[Mapping[str, str]] = {
     "answer": "Published answers",
     "asking": "Where teams can ask",
     "message": "Announcements to teams",
+}
+
+# the same for admins, beyond challenges
+SITE_TOPICS: Final[Mapping[str, str]] = {
+    "account": "Accounts",
+    "person": "People",
+    "creation": "Requests to create challenges",
+    "creator": "Who may create challenges",
+    "token": "API tokens",
+    "session": "Sessions",
+    "second-factor": "Two-factor login",
+    "provider": "Login providers",
+    "site": "Site",
+    "notice": "Notices",
+    "job": "Failed jobs",
+    "storage": "Storage",
 }
 
 # what somebody did; {subject} is its object by name, the others are fields of before, after and details

@@ -10,7 +10,7 @@ from app.core.access import Action
 from app.core.rate_limits import Limited
 from app.organising import audit as organising_audit
 from app.organising import audit_api
-from app.organising.audit import TOPICS, AuditQuery
+from app.organising.audit import SITE_TOPICS, TOPICS, AuditQuery
 from app.web.dependencies import CurrentActor, ThePlatform, limited, render, requires
 
 READ = requires(Action.READ_AUDIT)
@@ -57,7 +57,7 @@ def _page(
         here=here,
         older=f"{here}?{urlencode({**words, 'before': page.next})}" if page.next else None,
         words=urlencode(words),
-        topics=TOPICS,
+        topics={**TOPICS, **SITE_TOPICS} if actor.is_admin and not page.challenge else TOPICS,
     )
 
 

@@ -373,7 +373,8 @@ def test_the_audit_of_admins_has_their_pages_beside_it_and_a_reason_stands_with_
     page = admin.get("/audit", params={"subject": f"person {linden}"}).text
 
     assert '<nav class="pages" aria-label="Admin pages">' in page
-    assert re.findall(r'<th scope="col">([^<]+)</th>', page) == ["When", "What", "Details"]
+    assert re.findall(r'<th scope="col">([^<]+)</th>', page) == ["When", "What", "Challenge", "Details"]
+    assert {"Accounts", "Results"} <= set(re.findall(r'<option value="\w+\." >([^<]+)</option>', page))
     assert '<q class="sub">two accounts</q>' in page
     assert '<a href="/audit" aria-current="page">' in page
 
