@@ -402,7 +402,7 @@ def training_text(training: Training, *, is_baseline: bool, any_data: bool | Non
     'Given data only, with segmentations and boxes'
     >>> both = Training(given_data_only=True, other_data="ImageNet", no_excluded_data=True)
     >>> [training_text(both, is_baseline=False, any_data=any_data) for any_data in (None, False, True)]
-    ['Given data only; ImageNet too where any data is allowed', 'Given data only', 'ImageNet']
+    ['Given data only; any data: ImageNet', 'Given data only', 'ImageNet']
     """
     if training.other_data.casefold() == "none":
         training = training.model_copy(update={"given_data_only": True, "other_data": ""})
@@ -411,7 +411,7 @@ def training_text(training: Training, *, is_baseline: bool, any_data: bool | Non
         annotation = f", with {training.annotation.value}" if training.annotation else ""
         parts.append(f"Given data only{annotation}")
     if training.other_data and (any_data is not False or not training.given_data_only):
-        parts.append(f"{training.other_data} too where any data is allowed" if parts else training.other_data)
+        parts.append(f"any data: {training.other_data}" if parts else training.other_data)
     return "; ".join(parts) or ("Not stated (baseline)" if is_baseline else "Not stated")
 
 
