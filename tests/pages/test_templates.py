@@ -19,6 +19,8 @@ from app.core.settings import Settings
 from app.core.site import FooterLink, SiteView
 from app.images.differing import DifferingImages
 from app.models import RunState, UploadState
+from app.models.challenges import Quota
+from app.submissions.quotas import CountedResult, Usage, quota_lines
 from app.submissions.submit_page import Confirmation
 from app.submissions.uploads import UploadView
 from app.web.dependencies import render_template, templates
@@ -514,3 +516,31 @@ def test_an_archive_may_not_be_larger_packed_than_unpacked(packed: int, told: st
     words = '{% import "macros/sending.html" as sending %}{{ sending.largest(packed, {"max_unpacked_bytes": 1073741824}) }}'
 
     assert environment().from_string(words).render(packed=packed) == told
+
+
+def test_a_quota_of_several_tasks_is_said_to_be_for_each() -> None:
+    facts = '{% import "macros/quotas.html" as quotas %}{{ quotas.facts(lines) }}'
+    used = Usage((CountedResult("action", NOW, is_teams=True, is_persons=True),))
+    lines = quota_lines(NOW, (Quota(1000, 7),), ("detection", "segmentation", "action"), used)
+
+    said = environment().from_string(facts).render(lines=lines)
+
+    assert "<dt>Detection, segmentation, each</dt>" in said
+    assert "<dt>Action</dt>" in said
+
+
+def test_a_spoilt_archive_is_reported_before_it_is_dropped_again_and_nothing_of_it_is_ticked() -> None:
+    page = render("submissions/submit.html", submitting(upload(UploadState.CHECKED, valid=False)))
+
+    assert page.index('id="report"') < page.index('id="again"') < page.index('id="field-archive"')
+    assert 'class="chip done"' not in page[page.index("<h3>Content</h3>") : page.index('id="again"')]
+
+
+def test_a_phase_with_results_does_not_ask_when_it_opens() -> None:
+    [context, *_] = [context for page, context in samples() if page == "phases/phase.html"]
+    asked = [
+        'id="field-opens_at"' in render("phases/phase.html", {**context, "problems": {}, "sheet": sheet})
+        for sheet in (replace(context["sheet"], has_results=each) for each in (False, True))
+    ]
+
+    assert asked == [True, False]
