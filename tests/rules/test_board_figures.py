@@ -9,7 +9,14 @@ import pytest
 from numpy.typing import NDArray
 
 from app.figures.board_figures import random_baseline
-from app.figures.drawings import BoardScores, MethodScores, summary_figures
+from app.figures.drawings import (
+    BoardScores,
+    MethodScores,
+    Ranked,
+    RankGroups,
+    rank_diagram,
+    summary_figures,
+)
 from app.web.charts.shapes import Circle, Figure, Line, Rect, Text
 from heldout_scoring.metrics.labels import (
     ranked_average_precision,
@@ -285,3 +292,26 @@ def test_of_thousands_of_methods_only_the_best_are_drawn_and_ranked() -> None:
     points = [shape for shape in found["progress"].drawing.shapes if isinstance(shape, Circle)]
     assert len(points) < 310
     assert len(found["progress"].table.rows) == 2000
+
+
+def test_every_result_that_was_the_best_is_named_in_the_figure_of_progress() -> None:
+    means = (0.288, 0.543, 0.61, 0.633, 0.567, 0.691, 0.78, 0.8)
+    days = (0, 1, 1.7, 2.6, 3.4, 4.9, 8.2, 13.5)
+    methods = tuple(
+        MethodScores(f"Method {place}", mean, (mean,), DAY + timedelta(days=day))
+        for place, (mean, day) in enumerate(zip(means, days, strict=True))
+    )
+
+    shapes = named(BoardScores("AP", ("cat",), methods))["progress"].drawing.shapes
+
+    names = {each.text for each in shapes if isinstance(each, Text) and each.style == "over"}
+    assert names == {f"Method {place}" for place in range(8)} - {"Method 4"}
+
+
+def test_a_critical_difference_that_looks_like_a_difference_of_ranks_has_more_digits() -> None:
+    def drawn(other: float) -> list[str]:
+        ranks = RankGroups((Ranked("A", 1.0), Ranked("B", other)), (), 3, 1.4996)
+        shapes = rank_diagram("ranks", "Ranks", "", ranks).shapes
+        return [each.text for each in shapes if isinstance(each, Text) and each.text.startswith("CD = ")]
+
+    assert (drawn(2.5), drawn(2.6)) == (["CD = 1.4996"], ["CD = 1.50"])
