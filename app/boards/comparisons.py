@@ -143,6 +143,7 @@ class ComparisonView:
     image_set: str
     competition: int
     title: str
+    own_data: bool  # methods may be trained on any data
     measure: str
     methods: tuple[ComparedMethod, ...]
     classes: tuple[str, ...]
@@ -456,6 +457,7 @@ def comparison(platform: Platform, actor: Actor, address: BoardKey, methods: Seq
             else None
         )
     obstacle = obstacle_of([run.setup for run in runs])
+    info = heldout_scoring.competition_of(phase.dataset, address.competition)
     is_ready = obstacle is None and len(stored) == len(runs) >= FEWEST
     statistics = _statistics(platform, [each.run.id for each in runs], family) if is_ready else None
     if statistics and is_awaited:
@@ -465,7 +467,8 @@ def comparison(platform: Platform, actor: Actor, address: BoardKey, methods: Seq
         challenge_title=phase.challenge_title,
         image_set=phase.image_set,
         competition=address.competition,
-        title=heldout_scoring.competition_of(phase.dataset, address.competition).title,
+        title=info.title,
+        own_data=info.own_data,
         measure=next((each.run.measure or "" for each in runs), ""),
         methods=compared,
         classes=tuple(dict.fromkeys(each.name for method in compared for each in method.classes)),

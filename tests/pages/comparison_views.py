@@ -63,6 +63,7 @@ def comparison(count: int = 3, **changes: Any) -> ComparisonView:
         image_set="test",
         competition=3,
         title="Detection",
+        own_data=False,
         measure="AP",
         methods=tuple(method(number) for number in range(1, count + 1)),
         classes=tuple(CLASSES),
