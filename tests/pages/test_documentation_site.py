@@ -179,6 +179,17 @@ def test_the_rank_diagram_of_voc2007_is_that_of_the_table() -> None:
     assert [name for name in table.methods if f">{name}" not in diagram] == []
 
 
+def test_the_text_on_voc2007_counts_the_methods_like_the_first_as_its_diagram_does() -> None:
+    ranks = rank_methods(classification_of_2007())
+    assert ranks.critical_difference is not None
+    found = sorted(each.mean_rank for each in ranks.methods)
+    others = sum(rank - found[0] <= ranks.critical_difference for rank in found[1:])
+
+    said = (ROOT / "docs" / "voc2007.md").read_text()
+
+    assert (others, "Five others cannot be distinguished from the first." in said) == (5, True)
+
+
 @pytest.mark.parametrize(
     ("old", "new"), [*MOVED.items(), ("/help/scoring/voc2012", "/docs/protocols/voc2012")]
 )
