@@ -63,7 +63,7 @@ function readable(figure) {
       const y = heightAt(line.points, x);
       line.value.textContent = y === null ? "–" : ((100 * (top + height - y)) / height).toFixed(1);
     }
-    place.textContent = `At ${across} ${Math.round(100 * share * Number(figure.dataset.right))}%`;
+    place.textContent = `${figure.dataset.up || "Values"} at ${across} ${Math.round(100 * share * Number(figure.dataset.right))}%`;
   }
 
   slider.addEventListener("input", () => show(slider.value / 100));

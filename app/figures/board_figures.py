@@ -469,8 +469,8 @@ def _curve_of(name: str, value: float | None, stored: Mapping[str, Any]) -> Curv
 
 
 CURVES: Mapping[str, Axes] = {
-    heldout_scoring.Curve.kind: Axes("Recall", "Precision"),
-    heldout_scoring.RocCurve.kind: Axes("False positive rate", "True positive rate"),
+    heldout_scoring.Curve.kind: Axes("Recall", "Precision", measure="AP"),
+    heldout_scoring.RocCurve.kind: Axes("False positive rate", "True positive rate", measure="AUC"),
 }
 
 

@@ -185,7 +185,11 @@ def curves_figure(curves: Sequence[tuple[str, float | None, CurveView | RocView 
     if first is None:
         return None
     is_roc = isinstance(first, RocView)
-    axes = Axes("false positive rate", "true positive rate") if is_roc else Axes("recall", "precision")
+    axes = (
+        Axes("false positive rate", "true positive rate", measure="AUC")
+        if is_roc
+        else Axes("recall", "precision", measure="AP")
+    )
     title = "ROC curve" if is_roc else "Precision-recall curve"
     lines = [Curve(name, value, *_places(view)) for name, value, view in curves]
     labels = "; ".join(f"{name} {_percent(value)}" for name, value, _ in curves)

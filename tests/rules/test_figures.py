@@ -178,3 +178,13 @@ def test_a_standalone_drawing_includes_its_styles() -> None:
     [style] = root.findall(f"{SVG}style")
     assert style.text == ".drawing { color: red; }"
     assert root.get("class") == "drawing alone"
+
+
+def test_the_legend_of_curves_names_what_the_numbers_are() -> None:
+    figure = curves_of_class(
+        0, "car", [curve("Oak", 0.5)], Axes("Recall", "Precision", measure="AP"), methods=1
+    )
+
+    assert "AP 50.0" in [shape.text for shape in figure.drawing.shapes if isinstance(shape, Text)]
+    assert figure.drawing.plot is not None
+    assert figure.drawing.plot.up == "Precision"

@@ -30,13 +30,14 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """The labels of the axes, and a reference level in [0, 1]."""
+    """The labels of the axes, what the score of a curve is, and a reference level in [0, 1]."""
 
     across: str
     up: str
     level: float | None = None
     level_name: str = ""
     right: float = 1.0  # the end of the horizontal axis
+    measure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +47,14 @@ class _Row:
     style: str
     name: str
     value: float | None
+    measure: str = ""
 
     def at(self, y: float) -> Iterator[Shape]:
         """Draw the row with its text on this line."""
         yield Line(LEFT, y - 4, LEFT + 26, y - 4, self.style)
         yield label(LEFT + 34, y, self.name, MOST_LETTERS)
         if self.value is not None:
-            yield Text(LEFT + WIDTH, y, f"{100 * self.value:.1f}", "end", "number")
+            yield Text(LEFT + WIDTH, y, f"{self.measure} {100 * self.value:.1f}".strip(), "end", "number")
 
 
 def curve_chart(
@@ -75,7 +77,7 @@ def curve_chart(
             for shape in row.at(TOP + HEIGHT + AXIS + ROW * (place + 0.7))
         ),
     ]
-    plot = Plot(f"{LEFT} {TOP} {WIDTH} {HEIGHT}", axes.across, axes.right)
+    plot = Plot(f"{LEFT} {TOP} {WIDTH} {HEIGHT}", axes.across, axes.right, axes.up)
     height = TOP + HEIGHT + AXIS + ROW * len(legend) + 4
     return Drawing(name, title, description, LEFT + WIDTH + RIGHT, height, tuple(shapes), plot)
 
@@ -117,7 +119,7 @@ def _level(axes: Axes, across: Scale, up: Scale) -> Iterator[Shape]:
 
 def _legend(curves: Sequence[Curve], others: int, axes: Axes) -> Iterator[_Row]:
     for place, curve in enumerate(curves):
-        yield _Row(f"curve series-{place}", curve.name, curve.value)
+        yield _Row(f"curve series-{place}", curve.name, curve.value, axes.measure)
     if axes.level is not None:
         yield _Row("mark", axes.level_name, axes.level)
     if others > 0:

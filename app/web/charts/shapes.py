@@ -75,12 +75,14 @@ Shape = Text | Line | Polyline | Rect | Circle
 class Plot:
     """The position of the axes of a drawing, for the script that shows the values under the pointer.
 
-    box: left, top, width and height; across: the label of the horizontal axis, which runs from 0 to `right`.
+    box: left, top, width and height; across: the label of the horizontal axis, which runs from 0 to `right`; up: of the vertical
+    one, from 0 to 1.
     """
 
     box: str
     across: str
     right: float
+    up: str = ""
 
 
 @dataclass(frozen=True, slots=True)
