@@ -101,7 +101,7 @@ DISCLOSURE_LEVELS: Final = {
         meant_for="Annotation that is public, such as that of val.",
         recovered=None,
         rule="The annotation is public, so nothing of a score is hidden: lists round it to tenths of a percent, CSV and JSON have every digit.",
-        notice="Nothing of the score is hidden: pages round it, CSV and JSON have every digit, and there are curves and details.",
+        notice="You see everything of the score: pages round it, CSV and JSON have every digit, and there are curves and details.",
         hidden="",
     ),
     Disclosure.CLASSES: DisclosureLevel(

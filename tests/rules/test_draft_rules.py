@@ -277,7 +277,7 @@ def test_a_challenge_opens_once_everything_required_is_done() -> None:
     left = [each for each in draft_rules.checklist_of(begun) if not each.is_done]
     assert [each.address for each in left] == [
         "/organise/new/birds/scoring",
-        "/organise/new/birds/page",
+        "/organise/challenges/birds#make",
         "/organise/new/birds/page",
         "/organise/challenges/birds/data#pictures",
         "/organise/challenges/birds/organisers",
