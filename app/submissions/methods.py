@@ -169,9 +169,7 @@ class Training(BaseModel):
 
     given_data_only: Annotated[
         bool,
-        Field(
-            description="only the given training and validation data was used; required where no other is allowed"
-        ),
+        Field(description="only the given data was used; required where no other is allowed"),
     ] = False
     other_data: Annotated[
         str,
@@ -278,7 +276,7 @@ def _given_data(training: Training, competitions: Sequence[heldout_scoring.Compe
     given = [each for each in competitions if not each.own_data]
     if given and not training.given_data_only:
         yield (
-            f"tick “only the given training and validation data was used”: {_numbers(given, 'allow')} "
+            f"tick “only the given data was used”: {_numbers(given, 'allow')} "
             "no other data (in the API: given_data_only)"
         )
     painted = [each for each in given if each.task == "segmentation"]

@@ -46,7 +46,7 @@ class CompetitionInfo:
         """Which training data is allowed, as the end of a sentence."""
         if self.own_data:
             return "trained on any data but the test images"
-        return "trained on the given training and validation images only"
+        return "trained on the given data only"
 
     @property
     def folder(self) -> str:

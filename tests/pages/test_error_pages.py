@@ -83,7 +83,7 @@ PAGES: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a statement that is missing": (
         lambda scene: confirmation(scene, method="Linden", given_data_only=""),
-        409, "Fix 1 problem", "tick “only the given training and validation data was used”",
+        409, "Fix 1 problem", "tick “only the given data was used”",
     ),
     "a method without a competition": (
         lambda scene: confirmation(scene, competition=[]), 422, "Fix 1 problem", "at least one is needed",

@@ -158,7 +158,7 @@ API: dict[str, tuple[Provoke, int, str, str]] = {
     ),
     "a result without a statement on training data": (
         lambda scene: scene.confirm(scene.upload("free"), "Linden", training={}),
-        409, "training-statement", "tick “only the given training and validation data was used”: .*",
+        409, "training-statement", "tick “only the given data was used”: .*",
     ),
     "a public method without a description": (
         lambda scene: scene.confirm(scene.upload("free"), "Linden", make_public=True),
