@@ -17,7 +17,8 @@ from jinja2 import Environment
 from app.core.access import Actor
 from app.core.settings import Settings
 from app.core.site import FooterLink, SiteView
-from app.images.differing import DifferingImages
+from app.images.differing import DifferingImages, DrawnSource
+from app.images.viewer import Mark, OutcomeRow
 from app.models import RunState, UploadState
 from app.models.challenges import Quota
 from app.submissions.quotas import CountedResult, Usage, quota_lines
@@ -411,6 +412,28 @@ def test_a_comparison_says_where_predictions_are_not_drawn_yet() -> None:
     assert before.count("Being drawn") == 1
     assert "Being drawn" not in after
     assert "Look again" not in after
+
+
+def test_a_compared_image_names_its_classes_and_those_that_a_method_missed() -> None:
+    view = comparison(2, draws_images=True)
+    shown = images(view).images[0]
+    boxes = tuple(Mark("truth", 1, 2, 3, 4, name) for name in ("cat", "dog", "dog"))
+    found = DrawnSource(outcomes=(OutcomeRow("cat", 0.9, "true positive"),))
+    counted = replace(shown.difference, positives=2)
+    image = replace(
+        shown, difference=counted, truth=DrawnSource(boxes), of_methods=(found, DrawnSource(outcomes=()))
+    )
+
+    page, uncounted = (
+        render_template(
+            "comparisons/images.html", comparison=view, images=DifferingImages((each,)), path="/compare"
+        )
+        for each in (image, replace(image, difference=replace(counted, positives=3)))
+    )
+
+    assert (page.count("cat, missed"), page.count("dog, missed")) == (1, 2)
+    assert page.count("</svg> dog</li>") == 1
+    assert ", missed" not in uncounted
 
 
 def test_equal_methods_share_a_rank_and_blanks_have_none() -> None:
