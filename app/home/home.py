@@ -1,11 +1,12 @@
 """The front page, search, and the pages of challenges and competitions."""
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from difflib import SequenceMatcher
 from functools import partial
+from itertools import chain
 from typing import Final
 from urllib.parse import quote
 
@@ -46,12 +47,13 @@ IMAGES_FRESH: Final = 60.0  # seconds for which the choice of images is cached
 class Representative:
     """An image that illustrates a task of a phase.
 
-    title: of the task; address: the URL of its page; thumbnail: the URL of its thumbnail; width, height: of the thumbnail, in CSS pixels; drawn: its
+    title: of the task; image_set: of the image; address: the URL of its page; thumbnail: the URL of its thumbnail; width, height: of the thumbnail, in CSS pixels; drawn: its
     annotation for the task, None unless everybody may see it.
     """
 
     task: str
     title: str
+    image_set: str
     address: str
     thumbnail: str
     width: int
@@ -85,6 +87,7 @@ def representative_images(platform: Platform, phase: PhaseView) -> tuple[Represe
         Representative(
             task,
             first[task].title,
+            phase.image_set,
             f"{base}/{quote(picture.name)}?competition={first[task].number}",
             f"{base}/{quote(picture.name)}/thumbnail.jpg?v={picture.version}",
             *picture.shown_size,
@@ -103,6 +106,12 @@ def thumbnails_of(platform: Platform, phases: Sequence[PhaseView]) -> tuple[Repr
             if found := platform.cache.version(key, choose, IMAGES_FRESH):
                 return found
     return ()
+
+
+def picture_of(task: str, pictures: Iterable[Representative]) -> Representative | None:
+    """Choose the first image of a task whose annotation everybody may see, or else its first image."""
+    found = [each for each in pictures if each.task == task]
+    return next((each for each in found if each.drawn), found[0] if found else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,6 +461,7 @@ def competition_page(platform: Platform, challenge: str, image_set: str, number:
             raise NotFoundError(f"there is no competition {number} in {challenge} {image_set}")
         board, truth = versions
         has_terms = terms.current_terms(session, challenge, None) is not None
+        others = [each for each in challenges.phases_of(session, challenge) if each.id != phase.id]
     description = description_of(platform.descriptions, phase.description_key)
     return CompetitionView(
         phase=phase,
@@ -470,7 +480,9 @@ def competition_page(platform: Platform, challenge: str, image_set: str, number:
         has_terms=has_terms,
         largest=largest_archive(phase, platform.settings.max_upload),
         limits=description.limits,
-        picture=next((each for each in thumbnails_of(platform, [phase]) if each.task == info.task), None),
+        picture=picture_of(
+            info.task, chain.from_iterable(thumbnails_of(platform, [each]) for each in (phase, *others))
+        ),
     )
 
 

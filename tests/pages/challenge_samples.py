@@ -65,7 +65,7 @@ def of_challenges() -> Iterator[tuple[str, dict[str, Any]]]:
     yield from of_the_front(phases)
     challenges = (summary, replace(summary, phases=()))
     stands_for = Representative(
-        EVIL, EVIL, "/pictures/a/b/c", "/pictures/a/b/c/thumbnail.jpg", 200, 150, MOSAIC.drawn[1]
+        EVIL, EVIL, EVIL, "/pictures/a/b/c", "/pictures/a/b/c/thumbnail.jpg", 200, 150, MOSAIC.drawn[1]
     )
     methods = (FoundMethod(7, EVIL, EVIL, EVIL), FoundMethod(8, EVIL, "", EVIL))
     yield "home/find.html", {"found": SearchResult(EVIL, challenges, methods)}
@@ -147,7 +147,7 @@ def of_the_front(phases: tuple[PhaseView, ...]) -> Iterator[tuple[str, dict[str,
     some = {"found": every, "listed": part_of(every.challenges, 2, 1)}
     yield "home/challenges.html", some | {"query": {"task": EVIL, "state": ChallengeState.OPEN}}
     image = Representative(
-        "detection", EVIL, "/pictures/a/b/c", "/pictures/a/b/c/thumbnail.jpg?v=1", 200, 150
+        "detection", EVIL, EVIL, "/pictures/a/b/c", "/pictures/a/b/c/thumbnail.jpg?v=1", 200, 150
     )
     boards = ChallengeBoards("VOC2007", EVIL, phases, (board, hidden, nothing), (image,))
     for listed in ((boards, replace(boards, code="VOC2008", boards=())), ()):
