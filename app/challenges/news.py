@@ -119,10 +119,10 @@ def date_changes(image_set: str, before: PhaseRules, after: PhaseRules) -> Itera
         yield f"`{image_set}` {new}; before, it was {old}."
     grace, new_grace = before.grace_in_force, after.grace_in_force
     if grace and not new_grace and after.closes_at is not None:
-        yield f"An upload to `{image_set}` has to be confirmed before the close; there is no grace period any more."
+        yield f"An upload to `{image_set}` has to be submitted before the close; there is no grace period any more."
     elif grace != new_grace and after.closes_at is not None:
         yield (
-            f"An upload to `{image_set}` that was started before the close may be confirmed up to"
+            f"An upload to `{image_set}` that was started before the close may be submitted up to"
             f" {duration(new_grace)} later{f' instead of {duration(grace)}' if grace else ''}."
         )
 

@@ -131,9 +131,9 @@ def _dates(phase: PhaseView) -> Rule:
         return Rule("Dates", f"From\N{NO-BREAK SPACE}{_short(phase.opens_at)}; no closing date", (words,))
     closes = date_in_words(phase.closes_at)
     grace = (
-        f"An upload that was started before the close may finish and be confirmed up to {duration(phase.grace_in_force)} later."
+        f"An upload that was started before the close may finish and be submitted up to {duration(phase.grace_in_force)} later."
         if phase.grace_in_force
-        else "An upload has to be confirmed before the close."
+        else "An upload has to be submitted before the close."
     )
     short = f"{_short(phase.opens_at)} to\N{NO-BREAK SPACE}{_short(phase.closes_at)}"
     return Rule("Dates", short, (f"Results are accepted from {opens} until {closes}.", grace))

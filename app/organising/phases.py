@@ -214,7 +214,7 @@ def _event(phase: PhaseView, what: str, moment: datetime, address: str, now: dat
     if what == "closes":
         event.add(
             "description",
-            f"An upload that was started before may be confirmed up to {_minutes(phase.grace_in_force)} later.",
+            f"An upload that was started before may be submitted up to {_minutes(phase.grace_in_force)} later.",
         )
     return event
 

@@ -171,8 +171,8 @@ def test_a_phase_that_is_closed_now_reopens_as_it_was(place: Place, tmp_path: Pa
     assert as_set(rules_now(place)) == as_set(before)
     assert place.confirm(under_way, "Acorn").status_code == 201
     assert "early, without a grace period" not in page
-    assert "may be confirmed up to 1 hour later" in submit
-    assert "may be confirmed up to 1 hour later." in news
+    assert "may be submitted up to 1 hour later" in submit
+    assert "may be submitted up to 1 hour later." in news
     assert "The quota of" not in news
 
 
@@ -200,8 +200,8 @@ def test_pages_say_that_a_phase_closes_early_and_other_rules_may_change(place: P
 
     assert "closes early, without a grace period" in page
     assert 'name="grace_minutes"' in page
-    assert "may be confirmed up to" not in submit
-    assert "An upload has to be confirmed before the close." in rules
+    assert "may be submitted up to" not in submit
+    assert "An upload has to be submitted before the close." in rules
     assert saved == 303
     assert rules_now(place) == closed
 

@@ -47,9 +47,9 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"grace": timedelta(minutes=90)},
-        "An upload that was started before the close may finish and be confirmed up to 1 hour 30 minutes later.",
+        "An upload that was started before the close may finish and be submitted up to 1 hour 30 minutes later.",
     ),
-    ({"grace": timedelta(0)}, "An upload has to be confirmed before the close."),
+    ({"grace": timedelta(0)}, "An upload has to be submitted before the close."),
     ({"quotas": ()}, "There is no limit."),
     (
         {"quotas": (Quota(1, 1),)},
