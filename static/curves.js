@@ -16,7 +16,7 @@ function heightAt(points, x) {
 function readable(figure) {
   const svg = figure.querySelector("svg");
   const [left, top, width, height] = figure.dataset.plot.split(" ").map(Number);
-  const across = figure.dataset.across.replace(/^[A-Z](?=[a-z]+\b)/, (letter) => letter.toLowerCase());
+  const across = figure.dataset.across;
   const lines = [...svg.querySelectorAll("polyline.curve:not(.faint)")].map((line) => ({
     look: line.getAttribute("class"),
     name: line.querySelector("title").textContent.replace(/ [\d.]+$/, ""),

@@ -19,7 +19,7 @@ function addOwnTimes(root) {
   }
 }
 
-// Counts down to a deadline: in whole days, from the last two on to the minute, within the last hour to the second.
+// Counts down to a deadline: to the second within the last hour, else to the minute.
 function countDown() {
   for (const each of document.querySelectorAll("[data-countdown]")) {
     const seconds = Math.round((new Date(each.dataset.countdown) - Date.now()) / 1000);
@@ -28,10 +28,9 @@ function countDown() {
     let rest = seconds;
     const words = [];
     for (const [length, unit] of parts) {
-      const isFar = seconds > 172800; // days are enough until the last two
-      const amount = isFar ? Math.round(rest / length) : Math.floor(rest / length);
+      const amount = Math.floor(rest / length);
       rest -= amount * length;
-      if (words.length && isFar) break;
+      if (words.length && seconds > 172800) break; // days are enough until the last two
       if (amount && (unit !== "second" || seconds < 3600)) words.push(`${amount} ${unit}${amount === 1 ? "" : "s"}`);
     }
     const text = `in ${words.slice(0, 2).join(" ") || "less than a second"}`;

@@ -39,7 +39,7 @@ from app.platform import Platform
 from app.results import artefacts, groups
 from app.results.recording import is_on_board
 from app.results.scores import RunScores, load_headlines, load_scores
-from app.web.charts.curves import Axes, Curve
+from app.web.charts.curves import PRECISION_RECALL, ROC, Axes, Curve
 from app.web.charts.shapes import Figure
 from app.web.dependencies import render_template
 from heldout_scoring import IGNORED, TRUE_POSITIVE, RankedPredictions
@@ -223,7 +223,7 @@ def outdated(session: Session, drawn: str) -> list[tuple[int, int]]:
     return [(phase, competition) for phase, competition in session.execute(statement)]
 
 
-FIGURES_VERSION = "15"  # version of all figures; a change redraws those of every board
+FIGURES_VERSION = "16"  # version of all figures; a change redraws those of every board
 FIGURE = "board figure"  # artefact kind: one figure
 SVG_AND_NUMBERS = "application/json"
 MOST_CURVES = 100  # per drawing
@@ -469,8 +469,8 @@ def _curve_of(name: str, value: float | None, stored: Mapping[str, Any]) -> Curv
 
 
 CURVES: Mapping[str, Axes] = {
-    heldout_scoring.Curve.kind: Axes("Recall", "Precision", measure="AP"),
-    heldout_scoring.RocCurve.kind: Axes("False positive rate", "True positive rate", measure="AUC"),
+    heldout_scoring.Curve.kind: PRECISION_RECALL,
+    heldout_scoring.RocCurve.kind: ROC,
 }
 
 

@@ -30,7 +30,7 @@ from app.web.charts.shapes import (
     width_of,
 )
 from app.web.formats import columns as narrow_columns
-from app.web.formats import count_classes, inside, plural, score, written_day
+from app.web.formats import count_classes, inside, plural, score, sentence, written_day
 from heldout_scoring import Scoreboard, rank_methods
 
 
@@ -218,8 +218,8 @@ RANKS_WIDTH, AXIS, ROW, STEP = 440, 62, 20, 7
 ELBOW = 12  # width of the end of the line to a mean rank
 MOST_LETTERS, MOST_TICKS = 18, 10
 ABOUT_RANKS = (
-    "CD: critical difference of the test of Nemenyi over the classes.",
-    "The letters of the leaderboard test over the images.",
+    "CD: critical difference of the Nemenyi test, over the classes.",
+    "Letters on a leaderboard, where it has them, test over the images.",
 )
 
 
@@ -526,13 +526,13 @@ def curves_of_class(place: int, name: str, curves: Sequence[Curve], axes: Axes, 
     """Draw the curves of a class, best first: five in colours, the others as thin lines (Figures 6 and 10)."""
     shown = [f"{each.name} {score(each.value)}%" for each in curves[:NAMED]]
     description = (
-        f"{axes.up} over {axes.across.lower()} of {plural(methods, 'method')} for {name}. Best: {', '.join(shown)}."
+        f"{sentence(axes.up)} over {axes.across} of {plural(methods, 'method')} for {name}. Best: {', '.join(shown)}."
         + (f" A dashed line marks {axes.level_name}, {score(axes.level)}%." if axes.level is not None else "")
         + (f" The best {len(curves)} are drawn." if methods > len(curves) else "")
     )
     drawing = curve_chart(
         f"curves-{place + 1}",
-        f"{axes.up} and {axes.across.lower()}: {name}",
+        f"{sentence(axes.up)} and {axes.across}: {name}",
         description,
         curves,
         axes,

@@ -46,16 +46,20 @@ class Quota:
         >>> Quota(2, 7).span, Quota(2, 1).span, Quota(30, None).span
         ('in 7 days', 'in 1 day', 'in total')
         """
-        return "in total" if self.days is None else f"in {self.days} day{'s' * (self.days != 1)}"
+        return "in total" if self.days is None else f"in {self._window}"
 
     @property
     def rate(self) -> str:
-        """The same beside what is left, where "in 7 days" would be the end of it.
+        """The span as it stands beside what is left, where "in 7 days" would read as a deadline.
 
         >>> Quota(2, 7).rate, Quota(30, None).rate
         ('per 7 days', 'in total')
         """
-        return self.span if self.days is None else self.span.replace("in", "per", 1)
+        return "in total" if self.days is None else f"per {self._window}"
+
+    @property
+    def _window(self) -> str:
+        return f"{self.days} day{'s' * (self.days != 1)}"
 
     def __str__(self) -> str:
         """Format the quota for people.

@@ -46,11 +46,8 @@ router = APIRouter(prefix="/organise")
 CREATE, ORGANISE, OWN = requires(Action.CREATE), requires(Action.ORGANISE), requires(Action.OWN)
 HERE: Final = "/new/{challenge}"
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
-OF_NO_STEP: Final[dict[str, Any]] = {
-    "steps": draft_rules.TITLES,
-    "step": "",
-    "problems": NOTHING,
-}  # pages with the head of the steps
+# pages of a draft that have the head of its steps and are none of them
+OF_NO_STEP: Final[dict[str, Any]] = {"steps": draft_rules.TITLES, "step": "", "problems": NOTHING}
 LISTS: Final = (
     "tasks",
     "sets",

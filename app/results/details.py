@@ -50,7 +50,7 @@ from app.results.exhibits import (
 from app.results.recording import is_on_board
 from app.results.scores import RunScores, load_headlines, load_scores
 from app.web.charts.bars import Bar, Legend, bar_chart
-from app.web.charts.curves import Axes, Curve, curve_chart
+from app.web.charts.curves import PRECISION_RECALL, ROC, Axes, Curve, curve_chart
 from app.web.charts.dots import Dot, DotRow, Range, dot_chart, series_of
 from app.web.charts.scales import top_of
 from app.web.charts.shapes import Column, Drawing, Figure, Table
@@ -185,11 +185,7 @@ def curves_figure(curves: Sequence[tuple[str, float | None, CurveView | RocView 
     if first is None:
         return None
     is_roc = isinstance(first, RocView)
-    axes = (
-        Axes("false positive rate", "true positive rate", measure="AUC")
-        if is_roc
-        else Axes("recall", "precision", measure="AP")
-    )
+    axes = ROC if is_roc else PRECISION_RECALL
     title = "ROC curve" if is_roc else "Precision-recall curve"
     lines = [Curve(name, value, *_places(view)) for name, value, view in curves]
     labels = "; ".join(f"{name} {_percent(value)}" for name, value, _ in curves)

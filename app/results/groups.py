@@ -78,7 +78,7 @@ def stored_version(session: Session, phase_id: int, competition: int) -> str | N
 def is_awaited(session: Session, phase_id: int, competition: int, run_ids: Collection[int]) -> bool:
     """Whether a comparison of these runs, the public ones on a board, is still to come: the last one was of others.
 
-    A board that was never compared and has less than two such runs awaits none.
+    A board that was never compared and has fewer than two such runs awaits none.
     """
     analysed = analysed_runs(session, run_ids)
     stored = stored_version(session, phase_id, competition)

@@ -137,11 +137,11 @@ def written_day(moment: datetime) -> str:
 
 
 def ago(moment: datetime, now: datetime) -> str:
-    """Format a time relative to `now`: one that has passed in one unit, one to come as the script that counts down.
+    """Format a time relative to `now`: one that has passed rounded in one unit, one to come as the script that counts down.
 
     >>> now = datetime(2026, 11, 24, 14, tzinfo=UTC)
     >>> ago(now - timedelta(days=6, hours=15), now), ago(now + timedelta(days=6, hours=15), now)
-    ('7 days ago', 'in 7 days')
+    ('7 days ago', 'in 6 days')
     """
     seconds = (now - moment).total_seconds()
     if seconds < 0:
@@ -153,15 +153,9 @@ def ago(moment: datetime, now: datetime) -> str:
 
 
 def _left(seconds: float) -> str:
-    """Rounded to days until the last two; then never more time than there is: to the second within the last hour, else to the minute.
-
-    >>> [_left(86400 * days) for days in (2.6, 8.4, 8.997)]
-    ['3 days', '8 days', '9 days']
-    """
+    """Never more time than there is: in days until the last two, to the second within the last hour, else to the minute."""
     day, hour, minute, _ = (length for length, _ in UNITS)
-    if seconds > 2 * day:
-        return plural(int(seconds / day + 0.5), "day")
-    exact = minute if seconds > hour - 1 else 1
+    exact = next((length for limit, length in ((2 * day, day), (hour - 1, minute)) if seconds > limit), 1)
     return duration(seconds // exact * exact)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,10 @@ class Axes:
     level_name: str = ""
     right: float = 1.0  # the end of the horizontal axis
     measure: str = ""
+
+
+PRECISION_RECALL: Final = Axes("recall", "precision", measure="AP")
+ROC: Final = Axes("false positive rate", "true positive rate", measure="AUC")
 
 
 @dataclass(frozen=True, slots=True)
